@@ -24,8 +24,8 @@ import (
 	"proactivedp/train"
 )
 
-// Announcement describes a run, as its server sends it to clients: the model, the settings, and what
-// identifies data and program. A client takes part only if it accepts all of it.
+// Announcement is the message in which a server describes its run to clients: the settings, the model's size, and
+// digests that identify the data and the program. A client takes part only if it accepts all of it.
 type Announcement struct {
 	Protocol int        `json:"protocol"`
 	Run      string     `json:"run"` // the run's id, 16 hexadecimal digits
@@ -38,8 +38,8 @@ type Announcement struct {
 	// Labels has the label of each class of the run's records. The labels are public: a client uses
 	// them to read its own records. A client with other labels would train other classes.
 	Labels []string `json:"labels"`
-	// Chunk is the largest number of floats in a message. It follows from the largest message that the
-	// broker accepted when the run began.
+	// Chunk is the largest number of floats in a message. It is chosen when the run begins, from the largest message
+	// that the broker accepts.
 	Chunk   int    `json:"chunk_floats"`
 	Data    string `json:"data_sha256"`    // the server's data set
 	Initial string `json:"initial_sha256"` // v̂_0
@@ -133,10 +133,9 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 	return a, nil
 }
 
-// checkSpec refuses settings that a distributed run does not support. With some of them, a server
-// could make clients read files (traces). With others, it could make them release more than they
-// stated beforehand: adaptive sample sizes, which the runners of one process support, can be many
-// times the planned sizes.
+// checkSpec returns an error for settings that a distributed run does not support. With some of them, a server could
+// make clients read files (traces). With others, it could make clients release more than was stated beforehand:
+// adaptive sample sizes can be many times the planned sizes.
 func checkSpec(s train.Spec) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -158,7 +157,7 @@ func checkSpec(s train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// checkNumbers refuses numbers that are out of range or contradict the settings.
+// checkNumbers returns an error if a number is out of range or contradicts the settings.
 func (a *Announcement) checkNumbers() error {
 	var errs []error
 	fail := func(format string, args ...any) {
@@ -202,8 +201,8 @@ func (a *Announcement) bytes() ([]byte, error) {
 	return text, nil
 }
 
-// Prepare prepares a client that trains on its part of the run's data set. d must be the same data
-// set as the server's.
+// Prepare prepares a client that trains on its part of the run's data set, for JoinOptions.Prepare. d must be the
+// same data set as the server's; it is an error if its digest differs.
 func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 	if got := d.Hash(); got != a.Data {
 		return nil, fmt.Errorf("the data set %s has the digest %s, the run's data set has %s", d.Name, got, a.Data)
@@ -219,9 +218,9 @@ func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 	return p, a.fits(p)
 }
 
-// PrepareOwn prepares a client that trains on its own records, all of d. The classes of d must be
-// those of the run: read the file with data.LabelsOf(a.Labels). If the file has other labels and a
-// custom map gives the class of each, set d.Names to a.Labels.
+// PrepareOwn prepares a client that trains on its own records, for JoinOptions.Prepare. It uses all records of d. The
+// classes of d must be those of the run: read the file with data.LabelsOf(a.Labels). If the file has other labels,
+// and you map each to a class, set d.Names to a.Labels.
 func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared, error) {
 	if err := a.checkClasses(d); err != nil {
 		return nil, err
@@ -291,8 +290,8 @@ func (a *Announcement) checkBroker(c *nats.Conn) error {
 	return nil
 }
 
-// chunkFor returns the number of floats in a message for a new run at a broker that takes messages of
-// at most this many bytes.
+// chunkFor returns the number of floats in a message for a new run, at a broker that accepts messages of at most the
+// given number of bytes.
 func chunkFor(most int64) (wire.Chunk, error) {
 	c := wire.ChunkFor(most)
 	if c < wire.MinChunk {
@@ -305,8 +304,8 @@ func chunkFor(most int64) (wire.Chunk, error) {
 // names returns the run's subjects.
 func (a *Announcement) names() names { return names{a.Run} }
 
-// peerOf returns how a user connects to the broker. log, unless it is nil, receives why the broker
-// cannot be reached.
+// peerOf describes how a process connects to the broker. log, unless it is nil, receives the reason if the broker
+// cannot be reached. again is called when a lost connection returns.
 func peerOf(role broker.Role, client int, creds *broker.Credentials, log *slog.Logger, again func()) broker.Peer {
 	p := broker.Peer{Name: fmt.Sprintf("proactivedp %s %d", role, client), Creds: creds,
 		Inbox: inbox(role, client), Reconnected: again}

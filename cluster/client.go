@@ -25,8 +25,8 @@ import (
 
 // JoinOptions says how a client takes part in a training.
 type JoinOptions struct {
-	URL    string // the broker, such as nats://127.0.0.1:4222
-	Run    string // the run's id; "" is the only run at the broker
+	URL    string // URL of the broker, such as nats://127.0.0.1:4222
+	Run    string // the run's id; "" means the only run at the broker
 	Client int    // the client's number, from 0
 	// Replace lets a new folder take over the client's number from a folder that is lost for good.
 	// The process that used the lost folder must have stopped.
@@ -37,9 +37,8 @@ type JoinOptions struct {
 	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent, at
 	// least five seconds. 0 waits forever. Nothing is lost: another call of Join continues.
 	GiveUpAfter time.Duration
-	// MaxEpsilon is the largest certified ε that all rounds may cost a record of this client. All
-	// clients that hold the record count. δ is the run's δ, or 1/N for the N records here if that is
-	// less.
+	// MaxEpsilon is the largest certified ε that a record of this client may pay for all rounds of the run. All
+	// clients that hold the record count. δ is the run's δ, or 1/N for the N records here if that is smaller.
 	//
 	// If MaxEpsilon is 0, any finite ε is accepted, but only if the client trains on its part of the
 	// run's data set. A client with its own records must set MaxEpsilon. math.Inf(1) accepts any
@@ -48,9 +47,9 @@ type JoinOptions struct {
 	// Prepare prepares the client for the run that the server announced, with its part of the run's
 	// data set or with its own data (see Announcement). It may refuse by returning an error.
 	Prepare func(*Announcement) (*train.Prepared, error)
-	// Agree, unless it is nil, is called after the server has accepted the client and before
-	// anything is released. It is given the cost of all rounds, including those of lost journals. It
-	// may refuse.
+	// Agree, unless it is nil, is called after the server has accepted the client and before anything is released.
+	// Its second argument is the cost of all rounds, including those of lost journals. It may refuse by returning an
+	// error.
 	Agree func(*Announcement, Statement) error
 	Log   *slog.Logger // nil logs nothing
 	// Watch, unless it is nil, is called after each round.
@@ -79,8 +78,8 @@ var (
 	// ErrRefused reports that the server refuses the client. Its answer says why: another journal
 	// has the client's number, for example, or the journal is an older copy.
 	ErrRefused = errors.New("refused by the server")
-	// ErrSecondRelease reports that the client could release rounds a second time if it continued,
-	// because its journal is a copy or an old one, or because somebody else sends in its name.
+	// ErrSecondRelease reports that the client stops because it might release rounds a second time: its journal is a
+	// copy or an old one, or somebody else sends in its name.
 	ErrSecondRelease = errors.New("rounds could be released twice")
 )
 
@@ -140,7 +139,7 @@ type ack struct {
 	at      time.Time
 }
 
-// JoinReport is a client's report of its part in a run.
+// JoinReport is what Join returns: a client's part in a run, its releases and their privacy.
 type JoinReport struct {
 	Run     string       `json:"run"`
 	Client  int          `json:"client"`
@@ -157,9 +156,9 @@ type JoinReport struct {
 	Notes   []string     `json:"notes,omitempty"` // what else to know about the releases
 }
 
-// Join takes part in a training until its end. If the broker or the server is down, Join waits as
-// long as GiveUpAfter allows. If the context ends, the error is context.Cause(ctx), and nothing is
-// lost. If the client in Dir has already finished, Join returns its report again and needs no
+// Join takes part in a training until its end and returns the client's report. If the broker or the server is down,
+// Join waits, as long as GiveUpAfter allows. If ctx is cancelled, the error is context.Cause(ctx); nothing is lost,
+// and another call continues. If the client in Dir has already finished, Join returns its report again and needs no
 // server.
 func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
 	c, err := newClient(o)

@@ -1,6 +1,6 @@
-// Package cluster runs asynchronous DP-SGD in several processes: a server and clients. Each client
-// has its own data, randomness, ledger and journal. The processes exchange messages through a broker
-// (package cluster/broker) and drive the same machines as the runners of package sim.
+// Package cluster runs asynchronous DP-SGD in several processes: a server (Serve) and clients (Join). Each client has
+// its own data, randomness, ledger and journal. The processes exchange messages through a broker (package
+// cluster/broker) and drive the same state machines as the runners of package sim.
 //
 //	report, err := cluster.Serve(ctx, cluster.ServeOptions{Prepared: p, Dir: "server", Engine: …})
 //	report, err := cluster.Join(ctx, cluster.JoinOptions{URL: "nats://127.0.0.1:4222", Client: 0, Dir: "client", …})
@@ -15,8 +15,7 @@
 // little later to the stream, many in one message.
 //
 // The server publishes the global model v̂_k, which has all rounds below k of all clients, as
-// pdp.RUN.down.SLOT.CHUNK, where the slot is k mod 2. A stream in memory keeps the newest message of
-// each of these subjects.
+// pdp.RUN.down.SLOT.CHUNK. SLOT is k mod 2. A stream in memory keeps the newest message of each of these subjects.
 //
 // All other messages are questions to the server: pdp.find (which runs exist?), pdp.RUN.hello.CLIENT
 // (I am here; which of my rounds do you have?), pdp.RUN.status and pdp.RUN.expel. With pdp.RUN.call
@@ -40,14 +39,13 @@
 //     then forgets them.
 //  6. It deletes the messages of these rounds from the stream.
 //
-// So no update is lost if the broker loses messages that it has acknowledged. A server that starts
-// again folds the whole stream from its beginning. A client sends again what the server does not
-// have. If a broker loses its last minutes, or everything, this only costs time.
+// So no update is lost if the broker loses messages that it has acknowledged: a server that starts again folds the
+// whole stream from its beginning, and a client sends again what the server does not have. A broker that loses its
+// last minutes, or everything, only costs time.
 //
-// A client's journal may be copied, or restored from an old copy. Such a copy could release rounds a
-// second time. Two rules prevent that. Each opening of a journal is a new life, and the server
-// accepts only the latest life. And a client stops before it computes anything if the server has
-// more of its rounds than its own journal.
+// A client's journal may be copied, or restored from an old copy. Such a copy could release rounds a second time. Two
+// rules prevent that. First, each opening of a journal is a new life, and the server accepts only the latest life.
+// Second, a client stops before it computes anything if the server has more of its rounds than its own journal.
 //
 // If the server and the broker are restored from old copies too, nobody remembers these rounds, and
 // the client releases them again. Samples and noise of a life are independent of those of earlier

@@ -15,7 +15,7 @@ import (
 	"proactivedp/models"
 )
 
-// Refusal is the reason for which the server refused a message.
+// Refusal is a reason for which the server refuses a message. Report and Status count the refused messages by reason.
 type Refusal string
 
 // These are the reasons to refuse a message. No message of an honest client is refused, with one
@@ -28,7 +28,7 @@ const (
 	OutOfRange   Refusal = "out of range"   // a client, round, size or k that the run cannot have
 	OtherVector  Refusal = "other vector"   // chunks of different vectors
 	NotFinite    Refusal = "not finite"     // NaN or an infinity
-	TooLong      Refusal = "norm too large" // larger than clipping, sampling and noise allow
+	TooLong      Refusal = "norm too large" // longer than clipping, sampling and noise allow
 	FromExpelled Refusal = "expelled"       // from a client that was expelled
 )
 

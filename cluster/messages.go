@@ -64,7 +64,8 @@ type answer struct {
 // maxMissing is the largest number of rounds that an answer lists as missing.
 const maxMissing = 256
 
-// Status is the state of a distributed training, as its server knows it.
+// Status is the state of a distributed training, as its server knows it. Operator.Status returns one, and
+// ServeOptions.Watch receives one.
 type Status struct {
 	Run       string         `json:"run"`
 	K         int            `json:"k"`

@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// Exporter shows the state of a run in the text format of Prometheus ("Exposition formats",
-// version 0.0.4).
+// Exporter serves the state of a run to Prometheus, in its text format ("Exposition formats", version 0.0.4).
 type Exporter struct {
 	server *http.Server
 	at     string
@@ -24,8 +23,8 @@ type Exporter struct {
 	status *Status
 }
 
-// ServeMetrics serves the metrics of the status that Watch was last given, at
-// http://ADDRESS/metrics, until Close. The address must be on loopback.
+// ServeMetrics serves metrics at http://ADDRESS/metrics until Close. They show the status that Watch got last. The
+// address, HOST:PORT, must be on loopback.
 func ServeMetrics(address string) (*Exporter, error) {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {

@@ -15,14 +15,15 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Operator is a connection of an operator to the server of a run. Close it after use.
+// Operator is a connection to the server of a run, for showing the run's state and for expelling clients. Close it
+// after use.
 type Operator struct {
 	conn  *nats.Conn
 	names names
 }
 
-// Operate connects to a broker as the operator of the run with the given id or, if run is "", of the
-// only run. It waits for a server that is not up yet, but not for a broker.
+// Operate connects to the broker at url as the operator of the run with the given id or, if run is "", of the only
+// run. It waits two seconds for the broker, and for the run's server until ctx is cancelled.
 func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*Operator, error) {
 	if err := creds.Check(broker.Operator); err != nil {
 		return nil, err
@@ -80,8 +81,7 @@ func (o *Operator) ask(ctx context.Context, subject string, question, v any) err
 	}
 }
 
-// Expel lets the run continue without a client, permanently. If the server does not answer, it
-// returns the same error as Status.
+// Expel lets the run continue without a client, for good. If the server does not answer, the error is that of Status.
 func (o *Operator) Expel(ctx context.Context, client int) error {
 	var r reply
 	if err := o.ask(ctx, o.names.expel(), expulsion{client}, &r); err != nil {
@@ -93,7 +93,7 @@ func (o *Operator) Expel(ctx context.Context, client int) error {
 	return nil
 }
 
-// WriteText writes the status for people to read.
+// WriteText writes the status as text.
 func (s *Status) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "run %s: k = %d of %d rounds, %d updates (%s), %s of broadcasts, %s\n", s.Run,
 		s.K, s.Rounds, s.Updates, bytesText(s.Received), bytesText(s.Broadcast),

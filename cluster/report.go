@@ -91,7 +91,7 @@ func listed(clients []int) string {
 	return decimal.Many(len(clients), "client") + " (" + strings.Join(texts, ", ") + ")"
 }
 
-// WriteText writes the report for people to read.
+// WriteText writes the report as text.
 func (r *Report) WriteText(w io.Writer) error {
 	if err := r.Report.WriteText(w); err != nil {
 		return err

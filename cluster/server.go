@@ -24,7 +24,7 @@ import (
 // MaxClients is the largest number of clients of a distributed run.
 const MaxClients = 4096
 
-// ServeOptions are the options of a server.
+// ServeOptions says which run a server serves, where it keeps it, and which broker it uses.
 type ServeOptions struct {
 	Prepared *train.Prepared
 	Dir      string        // the run's folder; a server that starts again continues from it
@@ -69,8 +69,8 @@ func (o ServeOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// LeastSilence is the least value of ServeOptions.ExpelAfter and JoinOptions.GiveUpAfter, except 0: how
-// long a client or a server must be silent before the other side may give it up.
+// LeastSilence is the smallest ServeOptions.ExpelAfter and JoinOptions.GiveUpAfter other than 0: a client or a server
+// must be silent for at least this time before the other side may give it up.
 const LeastSilence = 5 * beat
 
 // point is a place in the code at which a test stops a process.
@@ -85,8 +85,8 @@ const (
 	insideBroadcast point = "server in the middle of a broadcast"
 )
 
-// Serve serves a training until its end and returns its report. If Dir already has the same run,
-// Serve continues it. When the context ends, Serve saves the state and returns context.Cause(ctx).
+// Serve serves a training until its end and returns its report. If the folder Dir already has the same run, Serve
+// continues it. If ctx is cancelled, Serve saves the state and returns context.Cause(ctx).
 func Serve(ctx context.Context, o ServeOptions) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

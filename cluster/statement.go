@@ -19,9 +19,9 @@ import (
 	"proactivedp/train"
 )
 
-// Statement is the privacy guarantee for a client's records. The per-client ε is for the rounds in the
-// client's own ledger. Only the client knows that this ledger is complete. The per-record ε also counts
-// the rounds of the other clients that hold the record: all rounds of the run for each of them.
+// Statement is the privacy guarantee for a client's records. The per-client ε counts the rounds in the client's own
+// ledger; only the client knows that this ledger is complete. The per-record ε also counts all rounds of the run for
+// each other client that holds the record.
 type Statement = claim.Report
 
 // planned returns the guarantee after all rounds of the run, for the records of a client whose
@@ -187,7 +187,7 @@ func heldByAll(p *train.Prepared) []string {
 // WriteStatement writes the full privacy statement of the client's releases.
 func (r *JoinReport) WriteStatement(w io.Writer) error { return r.Privacy.WriteStatement(w) }
 
-// WriteText writes the report for people to read.
+// WriteText writes the report as text.
 func (r *JoinReport) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `client          %d of run %s
 rounds          %d of %s, at most %d behind, %.4g on average

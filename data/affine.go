@@ -8,14 +8,14 @@ import (
 	"strconv"
 )
 
-// Affine scales each column of a data set by public constants: a value x becomes (x − Shift)·Scale. The
-// user must give the constants. They must not be computed from the data, because they would then reveal
+// Affine scales each column of a data set by public constants: a value x becomes (x − Shift)·Scale, with one Shift
+// and one Scale for each column. The constants must not be computed from the data, because they would then reveal
 // something about it.
 type Affine struct {
 	Shift []float64 `json:"shift"`
 	Scale []float64 `json:"scale"`
-	// Low and High bound the values of each column before they are mapped. They are compared as
-	// float32, like the values. A value outside counts as the nearer bound. nil means no bounds.
+	// Low and High bound the values of each column before they are scaled. They are compared as float32, like the
+	// values. A value outside its bounds counts as the nearer bound. nil means no bounds.
 	//
 	// Clamping looks at one record at a time, so it costs no privacy. Refusing a file because of one
 	// record reveals something about this record, and no (ε, δ) covers that.
@@ -30,21 +30,20 @@ func (m Affine) Clamps() bool {
 	return !m.Refuse && slices.ContainsFunc(m.Low, func(low float64) bool { return low > -math.MaxFloat32 })
 }
 
-// Dense reports whether rows that m has mapped are dense. They are if a Shift is not 0, because the
-// zeros of that column then become other numbers.
+// Dense reports whether rows that m has scaled are stored densely. They are if a Shift is not 0, because the zeros of
+// that column then become other numbers.
 func (m Affine) Dense() bool {
 	return slices.ContainsFunc(m.Shift, func(x float64) bool { return x != 0 })
 }
 
-// Mapped returns a data set with the rows of d scaled by m. The rows are dense if m.Dense is true. It
-// is an error if a result is not finite, or if a value is outside its bounds and m.Refuse is set. The
-// error names each column that has such a value, and never shows the value. Entries that
-// are not stored are 0. In a column with a Shift they are compared with the bounds like other values.
-// In any other column the bounds must include 0.
+// Mapped returns a data set with the rows of d scaled by m. The rows are dense if m.Dense is true. It is an error if
+// a result is not finite, or if a value is outside its bounds and m.Refuse is set. The error names each column that
+// has such a value, but never shows the value. Entries that are not stored are zeros: in a column with a Shift they
+// are compared with the bounds like other values, and in any other column the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 
-// MappedInPlace returns the same data set as Mapped, and may overwrite the rows of d to save memory.
-// Nothing else may use d, and d must not be used afterwards, even after an error.
+// MappedInPlace does the same as Mapped, but may overwrite the rows of d to save memory. Nothing else may use d, and
+// d must not be used afterwards, even after an error.
 func (d *Dataset) MappedInPlace(m Affine) (*Dataset, error) { return d.mapBy(m, true) }
 
 // mapBy maps the rows of d, in place where that is possible and allowed.
@@ -144,8 +143,8 @@ func (f *misfits) add(i int, c int32, format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf("%s: row %d: column %s: %s", f.d.Name, i+1, f.d.ColumnName(int(c)), what))
 }
 
-// ColumnName returns the name of column j, which counts from 0: its name in quotes, or, if it has
-// none, its number counted from 1.
+// ColumnName returns text that names column j ≥ 0 in messages: its name in quotes or, if it has no name, its number,
+// counted from 1.
 func (d *Dataset) ColumnName(j int) string {
 	if d.Columns != nil {
 		return fmt.Sprintf("%.200q", d.Columns[j])

@@ -2,8 +2,8 @@ package data
 
 import "slices"
 
-// Batch is a view of some rows of a data set, in an order. It owns no memory: Rows belongs to the
-// caller and must not change while the batch is in use.
+// Batch is a list of rows of a data set, in an order. It owns no memory: Rows belongs to the caller and must not
+// change while the batch is in use.
 type Batch struct {
 	Data *Dataset
 	Rows []int32
@@ -15,13 +15,13 @@ func (b Batch) Len() int { return len(b.Rows) }
 // Example returns the sparse row of example i and its label.
 func (b Batch) Example(i int) (Row, int32) { return b.Data.Row(int(b.Rows[i])), b.Label(i) }
 
-// Image returns the pixels of example i of a set of images; see Images.Image.
+// Image returns the pixels of example i of a set of images: see Images.Image.
 func (b Batch) Image(i int) []byte { return b.Data.Images.Image(int(b.Rows[i])) }
 
 // Label returns the label of example i.
 func (b Batch) Label(i int) int32 { return b.Data.Label[b.Rows[i]] }
 
-// Subset is a part of a data set's rows: the training rows, the test rows, or one client's rows.
+// Subset is a part of a data set's rows, such as the training rows, the test rows, or one client's rows.
 type Subset struct {
 	Data *Dataset
 	Rows []int32 // the row numbers in Data, each at most once
@@ -33,8 +33,8 @@ func (d *Dataset) All() Subset { return Subset{d, sequence(d.Len())} }
 // Len returns the number of rows.
 func (s Subset) Len() int { return len(s.Rows) }
 
-// MajorityShare returns the share of rows with the most frequent label, and 0 if there are no rows.
-// It is the accuracy of always predicting that label.
+// MajorityShare returns the share, in [0, 1], of the rows that have the most frequent label, and 0 if there are no
+// rows. It is the accuracy of always predicting that label.
 func (s Subset) MajorityShare() float64 {
 	if s.Len() == 0 {
 		return 0
@@ -54,8 +54,8 @@ func (s Subset) ClassCounts() []int {
 // All returns one batch with all rows of s, in order.
 func (s Subset) All() Batch { return Batch(s) }
 
-// Batch returns the batch with the rows of s at the given positions p, 0 ≤ p < s.Len(). It replaces
-// each position in the slice by its row number, and uses the slice as the batch's Rows.
+// Batch returns the batch with the rows of s at the given positions, each in [0, s.Len()). It overwrites the slice
+// positions with the row numbers and uses it as the batch's Rows.
 func (s Subset) Batch(positions []int32) Batch {
 	for i, p := range positions {
 		positions[i] = s.Rows[p]

@@ -1,5 +1,5 @@
-// Package data holds labelled data sets in memory and batches of them. It splits data sets and
-// deals them to clients. It does no input or output; the packages below it parse files.
+// Package data holds labelled data sets in memory. It has batches of their rows, splits them into training and test
+// rows, and divides rows among clients. It does no input or output; the packages below it read files.
 //
 //	d, err := data.FromRows("own", rows, labels)      // or libsvm.ParseFile, mnist.Load, ...
 //	train, test, err := data.Split(d, root)           // four fifths and one fifth, at random
@@ -19,11 +19,13 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Dataset is a labelled data set of images or of rows. Rows are stored in compressed sparse form:
-// row i has the entries Index[Start[i]:Start[i+1]], which are strictly increasing columns from 0,
-// and the elements of Value at the same positions. Or rows are dense: then Start is nil, Index is
-// the columns 0, …, Features−1 of every row, and Value has Features numbers per row. A Dataset is
-// read-only once it is built, and then safe for concurrent use.
+// Dataset is a labelled data set of images or of rows of features. It is read-only once it is built, and then safe
+// for concurrent use. Rows are stored in one of two forms.
+//
+//   - Sparse (compressed sparse rows): row i has its non-zero entries at the positions Start[i] to Start[i+1]−1 of Index
+//     and Value. Index has the columns, strictly increasing within a row, from 0.
+//   - Dense: Start is nil, Index is the columns 0, …, Features−1 of every row, and Value has Features numbers for each
+//     row.
 type Dataset struct {
 	Name     string
 	Features int      // number of columns of a row
@@ -35,8 +37,8 @@ type Dataset struct {
 	Index    []int32
 	Value    []float32
 
-	// Targets are what a model of regression learns to predict. All labels are then 0. nil means classes,
-	// which images always have.
+	// Targets are the numbers that a regression model learns to predict. All labels are then 0. nil means that the
+	// data set has classes. Images always have classes.
 	Targets *Targets
 
 	// Images holds the content of a set of images, which has no rows: Start,
@@ -51,20 +53,20 @@ type Dataset struct {
 	// other rows are the test set. 0 means that the set was published as one.
 	Train int
 
-	// Note is what a reader of a result must know about the rows, for example that some are
-	// missing. It is "" if there is nothing to know.
+	// Note is what a reader of a result must know about the rows, for example that some are missing. It is usually
+	// "".
 	Note string
 
 	// Synthetic means that the rows were generated, not observed. Every result from them must say
 	// so.
 	Synthetic bool
 
-	// Featurer computes the features of a data set that is made from this one, for example with a
-	// cache. nil means m.Apply.
+	// Featurer, unless it is nil, computes features of a data set that is made from this one, for example with a
+	// cache. nil means FeatureMap.Apply.
 	Featurer func(d *Dataset, m FeatureMap) (*Dataset, error)
 }
 
-// Row is one example: the columns and values of its non-zero entries.
+// Row is one row of features, as the columns and values of its stored entries.
 type Row struct {
 	Index []int32
 	Value []float32
@@ -73,8 +75,8 @@ type Row struct {
 // Len returns the number of rows.
 func (d *Dataset) Len() int { return len(d.Label) }
 
-// Row returns row i. Its slices alias the data set and must not be modified. Row panics for a set
-// of images.
+// Row returns row i. Its slices share memory with the data set and must not be modified. Row panics for a set of
+// images.
 func (d *Dataset) Row(i int) Row {
 	if d.Start == nil {
 		n := d.Features
@@ -93,8 +95,7 @@ func (d *Dataset) Shape() string {
 	return decimal.Many(d.Features, "feature")
 }
 
-// Validate returns an error that lists every way in which d breaks the rules in the documentation of
-// Dataset.
+// Validate returns an error that lists every way in which d breaks the rules in the documentation of Dataset.
 func (d *Dataset) Validate() error {
 	if d == nil {
 		return errors.New("no data set")
@@ -170,9 +171,10 @@ func (d *Dataset) validateRows(fail func(format string, args ...any)) {
 
 func finite(v float32) bool { return v-v == 0 }
 
-// Hash returns the SHA-256 of the content of d, in hexadecimal: features, classes, labels or targets with
-// their bounds, entries or images with their normalisation, which rows are for training, and persons. It does not include name and
-// note. So rows read from differently formatted files have equal hashes.
+// Hash returns the SHA-256 of the content of d in hexadecimal. The content is the features, the classes, the labels
+// or the targets with their bounds, the entries or the images with their normalisation, which rows are for training,
+// and the persons. Name and note do not count. So two files of different formats with the same rows have equal
+// hashes.
 func (d *Dataset) Hash() string {
 	h := sha256.New()
 	put := hasher{h: h}

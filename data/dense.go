@@ -3,10 +3,9 @@ package data
 // Dense reports whether d has dense rows, in which every row has a value in every column.
 func (d *Dataset) Dense() bool { return d.Images == nil && d.Start == nil }
 
-// WithDense returns the records of d with dense rows instead of their content. Each row has the
-// given number of features, and value[i·features+j] is feature j of record i. So a map of features
-// can replace the content. Labels and everything else known about the records stay. WithDense keeps
-// value.
+// WithDense returns a copy of d in which dense rows replace the content of the records. value[i·features+j] is
+// feature j of record i, and the copy keeps this slice. Labels and everything else that is known about the records
+// stay. A FeatureMap uses WithDense to replace images by their features.
 func (d *Dataset) WithDense(features int, value []float32) *Dataset {
 	out := *d
 	out.Images, out.Start, out.Features, out.Value = nil, nil, features, value

@@ -17,19 +17,18 @@ const (
 	MaxAlpha = 1e6
 )
 
-// Dirichlet deals the rows into disjoint parts of equal size, like Shard, but each client's labels
-// have their own proportions. These are drawn from the symmetric Dirichlet distribution with
-// concentration alpha: the smaller alpha, the fewer classes a client has (Hsu, Qi, Brown,
-// "Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification",
-// 2019). Clients take turns and take one row each. Its class is drawn by the client's proportions
-// among the classes that still have rows. So other classes replace a class that has run out. The
-// paper assumes that the data of all clients has one distribution; this partition does not. The
-// deal looks at labels, so guarantees are for the parts as dealt.
+// Dirichlet deals the rows into disjoint parts of equal size, like Shard, but each client has its own proportions of
+// labels, to simulate clients whose data differ. The proportions are drawn from the symmetric Dirichlet distribution
+// with concentration alpha in [MinAlpha, MaxAlpha]: the smaller alpha, the fewer classes a client has (Hsu, Qi,
+// Brown, "Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification", 2019).
+// Clients take one row each, in turn. The row's class is drawn by the client's proportions, among the classes that
+// still have rows. The paper assumes that the data of all clients has the same distribution. The deal looks at
+// labels, so guarantees are for the parts as dealt.
 func Dirichlet(alpha float64) Partition {
 	return Partition(dirichlet + strconv.FormatFloat(alpha, 'g', -1, 64))
 }
 
-// Skewed reports whether the labels of clients have different distributions.
+// Skewed reports whether p gives clients different distributions of labels: whether it is a Dirichlet partition.
 func (p Partition) Skewed() bool {
 	_, skewed := p.alpha()
 	return skewed

@@ -14,23 +14,25 @@ type Images struct {
 	Mean, Std []float32
 }
 
-// Size returns the number of pixels of one image, all channels.
+// Size returns the number of pixels of one image, in all channels.
 func (m *Images) Size() int { return m.Channels * m.Height * m.Width }
 
-// Image returns the pixels of image i. They alias m and must not be modified.
+// Image returns the pixels of image i. They share memory with m and must not be modified.
 func (m *Images) Image(i int) []byte {
 	n := m.Size()
 	return m.Pixels[i*n : (i+1)*n : (i+1)*n]
 }
 
-// Scaling returns the numbers by which a pixel p of channel c becomes scale·p + shift, the input of a model.
+// Scaling returns the scale and the shift with which a pixel p of channel c, in [0, 255], becomes the input scale·p +
+// shift of a model.
 func (m *Images) Scaling(c int) (scale, shift float32) {
 	mean, std := float64(m.Mean[c]), float64(m.Std[c])
 	return float32(1 / (255 * std)), float32(-mean / std)
 }
 
-// Moments returns the mean and the standard deviation of p/255 over the first n ≥ 1 images, for
-// each channel. With them, pixels would be normalised to mean 0 and standard deviation 1.
+// Moments returns, for each channel, the mean and the standard deviation of p/255 over all pixels p of the first n ≥
+// 1 images. As Mean and Std, they normalise pixels to mean 0 and standard deviation 1. They are computed from
+// records, so they are not private.
 func (m *Images) Moments(n int) (mean, std []float64) {
 	area := m.Height * m.Width
 	for c := range m.Channels {

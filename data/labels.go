@@ -13,9 +13,8 @@ import (
 // MaxClasses is the largest number of classes of a data set that is read from files.
 const MaxClasses = 10_000
 
-// Labels maps the labels of a file to classes. The map is public: the user gives it, and it is not
-// derived from the file. Labels that are numbers are compared as numbers: 1, +1 and 1.0 are the
-// same label.
+// Labels maps the labels of a file to classes. The map is public: the user gives it, and it is not computed from the
+// file. Labels that are numbers are compared as numbers: 1, +1 and 1.0 are the same label.
 type Labels struct {
 	class  map[string]int32
 	names  []string // for each class, its first label
@@ -25,13 +24,14 @@ type Labels struct {
 // anything is the label that stands for all others.
 const anything = "*"
 
-// ParseLabels reads a list that is separated by commas. It is in one of two forms. In the first,
-// each element is LABEL=CLASS; classes are integers from 0, none left out, and several labels may
-// have the same class. In the second, each element is a label, and the first label is class 0;
-// FIRST..LAST then stands for all integers from FIRST to LAST, or for all letters as in A..Z. The label
-// * stands for all labels that are not listed and not missing: empty, ?, NA, NaN or null. A label with a comma or an equals
-// sign must be in double quotes, as must a label that is *, and a double quote in it is written twice. There
-// must be at least two classes, and at most MaxClasses.
+// ParseLabels reads a map of labels that the user has written: a list, separated by commas, in one of two forms. In
+// the first form each element is LABEL=CLASS. Classes are integers from 0 without gaps, and several labels may have
+// the same class. In the second form each element is a label, and the first label is class 0. FIRST..LAST then stands
+// for all integers from FIRST to LAST, or for all letters as in A..Z.
+//
+// In both forms the label * stands for all labels that are not listed, except for missing ones: empty, ?, NA, NaN or
+// null. Write a label in double quotes if it has a comma or an equals sign or is *, and write a double quote in it
+// twice. There must be 2 to MaxClasses classes.
 func ParseLabels(text string) (*Labels, error) {
 	l := &Labels{class: map[string]int32{}, others: -1}
 	var errs []error
@@ -139,8 +139,7 @@ func isLetter(text string) bool {
 
 func quote(label string) string { return `"` + strings.ReplaceAll(label, `"`, `""`) + `"` }
 
-// InList returns a label as it is written in a list for ParseLabels: in double quotes if it has a
-// comma or an equals sign.
+// InList returns a label in the form that ParseLabels reads: in double quotes if it has a comma or an equals sign.
 func InList(label string) string {
 	if strings.ContainsAny(label, ",=") {
 		return quote(label)
@@ -205,17 +204,17 @@ func canonical(label string) string {
 	return label
 }
 
-// ErrLabel is wrapped by the error for a label that is not one of the labels that the user has listed.
+// ErrLabel is the error, usually wrapped, for a label that is not in the user's map of labels.
 var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 
-// Lists reports whether the map has the label itself, and not only * for all others.
+// Lists reports whether the map lists the label itself. A label that only * covers is not listed.
 func (l *Labels) Lists(label string) bool {
 	_, listed := l.class[canonical(label)]
 	return listed
 }
 
-// Class returns the class of a label. The error wraps ErrLabel if l does not have the label. It shows
-// the label only if that is short and printable, and not binary content.
+// Class returns the class of a label. The error wraps ErrLabel if l does not cover the label. It shows the label only
+// if that is short and printable.
 func (l *Labels) Class(label string) (int32, error) {
 	class, ok := l.class[label] // a key is its own canonical form
 	if !ok {
@@ -253,7 +252,7 @@ func isShort(text string) bool {
 // Names returns the first label of each class.
 func (l *Labels) Names() []string { return slices.Clone(l.names) }
 
-// String lists the labels, or the first of many, as text.
+// String returns the labels as text for messages; if there are many, it returns only the first ones.
 func (l *Labels) String() string {
 	if len(l.names) > 8 {
 		return fmt.Sprintf("%s, %s, … (%d classes)", InList(l.names[0]), InList(l.names[1]), len(l.names))

@@ -12,9 +12,9 @@ import (
 	"proactivedp/rng"
 )
 
-// PersonKey says which person a row belongs to. It is half of a SHA-256 of the person's name, so that a
-// data set has no names. If two names had the same key, the two persons would count as one, and together
-// could have only as many records as one person.
+// PersonKey identifies the person to whom a row belongs, without the person's name: it is half of a SHA-256 of the
+// name. If two names had the same key, the two persons would count as one, and together could have only as many
+// records as one person.
 type PersonKey [sha256.Size / 2]byte
 
 // PersonOf returns the key of the person with this name. Names that differ in any byte are different
@@ -24,12 +24,12 @@ func PersonOf(name string) PersonKey {
 	return PersonKey(sum[:])
 }
 
-// AtMost returns a subset of s with at most k records of each person, in the order of s. If a person
-// has more than k, it keeps those whose hashes, keyed by the root, are the smallest. A hash depends on
-// the person, on the record and, for the n-th copy of a record of this person, on n. So which records
-// of a person are kept depends neither on their places nor on the records of others: if a person is
-// added or removed, the result gains or loses at most k records and is otherwise unchanged. The order
-// of copies does not matter, because copies are alike.
+// AtMost returns a subset of s with at most k records of each person, in the order of s. Use it before training with
+// a guarantee for persons. If a person has more than k records, AtMost keeps those with the smallest hashes, keyed by
+// the root. A hash depends on the person, on the record and, for the n-th copy of a record of this person, on n. So
+// which records of a person are kept depends neither on their places nor on the records of others: if a person is
+// added or removed, the result gains or loses at most k records and is otherwise unchanged. The order of copies does
+// not matter, because copies are alike. It is an error if the data set does not name persons.
 func (s Subset) AtMost(k int, root *rng.Root) (Subset, error) {
 	if err := errors.Join(s.hasPersons(), root.Check()); err != nil {
 		return Subset{}, err
@@ -76,8 +76,8 @@ func (s Subset) AtMost(k int, root *rng.Root) (Subset, error) {
 	return out, nil
 }
 
-// CheckPersons returns an error if a person has more than k records in s. Its text says neither who nor
-// how many.
+// CheckPersons returns an error if a person has more than k records in s. Its text says neither who that is nor how
+// many records there are.
 func (s Subset) CheckPersons(k int) error {
 	if err := s.hasPersons(); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// PixelRange says which numbers are the darkest and the brightest pixel. A number becomes the nearest of
-// 256 levels from Low to High. The bounds are public: they are not taken from the data.
+// PixelRange says how numbers of a file become pixels: a number becomes the nearest of 256 levels from Low (the
+// darkest) to High (the brightest). The bounds are public: they are not taken from the data.
 type PixelRange struct {
 	Low, High float64 // finite, Low < High
 	// Clamp means that a number outside of the bounds becomes the nearer one. Without it, such a number
@@ -20,8 +20,8 @@ type PixelRange struct {
 	Whole bool
 }
 
-// ParseBounds reads a range that is written LOW,HIGH, such as 0,100: two different numbers in the range
-// of float32.
+// ParseBounds reads the range of pixels, written LOW,HIGH, such as 0,100: two different numbers in the range of
+// float32.
 func ParseBounds(text string) (low, high float64, err error) {
 	first, second, _ := strings.Cut(text, ",")
 	low, err = strconv.ParseFloat(strings.TrimSpace(first), 64)
@@ -32,8 +32,8 @@ func ParseBounds(text string) (low, high float64, err error) {
 	return low, high, nil
 }
 
-// Pixel returns the level, in [0, 255], of the number v. It returns false for NaN, and for a number
-// outside the bounds unless r clamps.
+// Pixel returns the level of the number v, in [0, 255]. It returns false for NaN, for a number outside the bounds
+// unless r clamps, and for a number that is not whole if r.Whole is set.
 func (r PixelRange) Pixel(v float64) (byte, bool) {
 	switch {
 	case r.Whole && v != math.Trunc(v):
@@ -48,8 +48,8 @@ func (r PixelRange) Pixel(v float64) (byte, bool) {
 	return 0, false
 }
 
-// ErrPixel is wrapped by the error for a number that cannot be a pixel: it is NaN, outside the bounds
-// of pixels, or must be whole and is not.
+// ErrPixel is the error, usually wrapped, for a number that cannot be a pixel: it is NaN, outside the bounds of
+// pixels, or must be whole and is not.
 var ErrPixel = errors.New("is not a pixel")
 
 // Fault returns the error for a number of an image that is not a pixel. It does not show the number.
@@ -61,8 +61,8 @@ func (r PixelRange) Fault(image int) error {
 	return fmt.Errorf("image %d: a number %w: must be %sin [%v, %v]", image, ErrPixel, whole, r.Low, r.High)
 }
 
-// PixelGrid is the shape of the image in a row. The pixels are in the order height, width, channels
-// or in the order channels, height, width.
+// PixelGrid says how a row of numbers is an image: its shape, and whether the pixels are in the order height, width,
+// channels or in the order channels, height, width.
 type PixelGrid struct {
 	Channels, Height, Width int
 	First                   bool // the channels come first
@@ -71,7 +71,7 @@ type PixelGrid struct {
 // MaxPixelSide is the largest height and width of an image, in pixels.
 const MaxPixelSide = 1 << 12
 
-// ParsePixelGrid reads a shape such as 28x28, 32x32x3 or 3x32x32. There are 1 or 3 channels.
+// ParsePixelGrid reads the shape of an image, such as 28x28, 32x32x3 or 3x32x32. There must be 1 or 3 channels.
 func ParsePixelGrid(text string) (PixelGrid, error) {
 	var sides []int
 	for part := range strings.SplitSeq(text, "x") {
@@ -102,12 +102,11 @@ func gridFault(text string) error {
 		"with 1 or 3 channels and sides of at most %d pixels", text, MaxPixelSide)
 }
 
-// Size returns the number of features of a row.
+// Size returns the number of features that a row must have: one for each pixel and channel.
 func (g PixelGrid) Size() int { return g.Channels * g.Height * g.Width }
 
-// Pictures returns the data set with its rows turned into images of shape g. r gives the range of
-// the pixels; they are not normalised in any other way. The rows must have as many features as an
-// image has pixels.
+// Pictures returns d with its rows turned into images of shape g. The rows must have g.Size() features. r says which
+// numbers are the darkest and the brightest pixel. The pixels are not normalised in any other way.
 func (d *Dataset) Pictures(g PixelGrid, r PixelRange) (*Dataset, error) {
 	if d.Images != nil {
 		return nil, fmt.Errorf("%s has images, not rows", d.Name)

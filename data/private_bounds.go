@@ -15,8 +15,7 @@ const (
 	maxBoundsEpsilon = 1e2
 )
 
-// CheckBoundsEpsilon returns an error if the ε of private bounds is outside its range, see
-// Dataset.PrivateBounds.
+// CheckBoundsEpsilon returns an error if epsilon is outside the range for Dataset.PrivateBounds, [1e-4, 100].
 func CheckBoundsEpsilon(epsilon float64) error {
 	if !(epsilon >= minBoundsEpsilon && epsilon <= maxBoundsEpsilon) {
 		return fmt.Errorf("ε of private bounds = %v, must be in [%g, %g]", epsilon, minBoundsEpsilon, maxBoundsEpsilon)
@@ -60,11 +59,11 @@ func ends(n int) (low, high float64) {
 	return high / 2, high
 }
 
-// PrivateBounds returns a map to [0, 1] of columns that have no public bounds. Bounds are found with
-// ε-differential privacy for one record, under add-or-remove adjacency. Columns for which known
-// returns true are not looked at; they are mapped from [0, 1]. Rows of a published test set are not
-// looked at either. hidden is the number of columns in which the noise hid nearly all records; their
-// bounds are a guess.
+// PrivateBounds finds bounds for columns that have no public ones, and returns a map that scales the columns from
+// these bounds to [0, 1]. The bounds are ε-differentially private for one record, under add-or-remove adjacency.
+// Columns for which known returns true are not looked at; they are scaled from [0, 1]. Rows of a published test set
+// are not looked at either. hidden is the number of columns in which the noise hid nearly all records; their bounds
+// are a guess. The noise comes from s.
 //
 // For each of d columns, a histogram counts the records by powers of two. Each of its counts gets
 // discrete Laplace noise of the whole-numbered scale t = ⌈d/ε⌉. A record is in one bin of each

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// MinInputScale and MaxInputScale are the limits of the factor by which Dataset.Scaled multiplies
-// inputs.
+// MinInputScale and MaxInputScale are the limits of the factor of Dataset.Scaled.
 const (
 	MinInputScale = 1e-6
 	MaxInputScale = 1e6
@@ -38,7 +37,7 @@ func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	return &out, nil
 }
 
-// ScaleRows multiplies the values of rows by x, as Scaled does, but in place. Nothing else may use d yet.
+// ScaleRows multiplies the values of the rows of d by x, as Scaled does, but in place. Nothing else may use d yet.
 func (d *Dataset) ScaleRows(x float64) error {
 	if err := checkScale(x); err != nil {
 		return err
@@ -65,9 +64,9 @@ func outOfRange(x float64, d *Dataset) error {
 	return fmt.Errorf("input scale = %v moves numbers of %s out of the range of float32, must be smaller", x, d.Name)
 }
 
-// Large returns the numbers of the columns in which some row has a value outside [-10, 10], in
-// increasing order. Such a column can outweigh all others in a gradient that is clipped. For images it
-// returns nil.
+// Large returns the columns in which some row has a value outside [-10, 10], in increasing order. Such a column can
+// outweigh all others in a clipped gradient. For images Large returns nil. The result depends on the records, so it
+// is not private.
 func (d *Dataset) Large() []int {
 	if d.Images != nil {
 		return nil

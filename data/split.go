@@ -12,15 +12,13 @@ import (
 	"proactivedp/rng"
 )
 
-// TrainFraction is the fraction of rows that are for training if a data set was published without a
-// separate test set. It is the paper's: its model files state accuracies in 2,211ths, which is a fifth
-// of phishing's 11,055 rows.
+// TrainFraction is the share of rows that are for training if a data set was published without a separate test set.
+// The paper uses the same: its model files state accuracies in 2,211ths, a fifth of phishing's 11,055 rows.
 const TrainFraction = 0.8
 
-// Split returns the training and the test set of d, each in the order of the file. If d was
-// published in two parts (see Dataset.Train), these are the two. Otherwise ⌊0.8·rows⌋ random rows
-// are for training. That needs a root and at least 5 rows, so that neither part is empty. Split
-// returns an error if d is not valid.
+// Split returns the training and the test rows of d, each in the order of the file. If d was published with a
+// separate test set (see Dataset.Train), it returns these two parts. Otherwise ⌊0.8·rows⌋ random rows are for
+// training; this needs a root, and at least 5 rows so that neither part is empty. It is an error if d is not valid.
 func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if err := d.Validate(); err != nil {
 		return train, test, fmt.Errorf("split: %w", err)
@@ -49,13 +47,12 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
 }
 
-// SplitByRecord splits d into a training set and a test set, like [Split], but the side of each record
-// depends only on the record itself: the test set has the records whose hash, keyed by the root, is in
-// the upper fifth. So if a record is added or removed, no other record changes sides, whereas Split
-// deals all rows anew. Therefore, two data sets that differ by one record have training sets that
-// differ by at most that record. Equal records are on the same side. The expected size of the training
-// set is 0.8·rows. It is an error if either part is empty. If d has persons, the person is
-// hashed instead of the record, so that all records of a person are on one side.
+// SplitByRecord splits d into a training set and a test set, like [Split], but the side of each record depends only
+// on the record itself: the test set has the records whose hash, keyed by the root, is in the upper fifth of its
+// range. So if a record is added or removed, no other record changes sides, whereas Split deals all rows anew. Two
+// data sets that differ by one record therefore have training sets that differ by at most that record. Equal records
+// are on the same side. The expected size of the training set is 0.8·rows. It is an error if either part is empty. If
+// d has persons, the person is hashed instead of the record, so that all records of a person are on one side.
 func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if d == nil || d.Train > 0 {
 		return Split(d, root)
@@ -76,15 +73,15 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return train, test, nil
 }
 
-// HoldOut splits the training rows into rows to train on and rows to judge by. A row is held out if
-// a hash of its record, keyed by the root, is in [fold·part, (fold+1)·part). As in [SplitByRecord],
-// the side of a record depends neither on its place nor on other records. The hash of the n-th copy
-// of a record also depends on n. Otherwise all copies would be on one side, and the accuracy would
-// vary as if there were only as many rows as different records. If one copy is removed, one side
-// loses one record and all else is unchanged, because copies are alike. So the rest has
-// add-or-remove adjacency. Different folds hold out different rows. The expected number of held-out
-// rows is part·rows. It is an error if either side is empty. If the data set has persons, all records of a
-// person have the hash of the person.
+// HoldOut splits the training rows into rows to train on (rest) and rows to judge by (held). A row is held out if a
+// hash of its record, keyed by the root, is in [fold·part, (fold+1)·part). So the expected number of held-out rows is
+// part·rows, and different folds hold out different rows. It is an error if either side is empty.
+//
+// As in [SplitByRecord], the side of a record depends neither on its place nor on other records. The hash of the n-th
+// copy of a record also depends on n. Otherwise all copies would be on one side, and the accuracy would vary as if
+// there were only as many rows as different records. If one copy is removed, one side loses one record and all else
+// is unchanged, because copies are alike. So rest has add-or-remove adjacency. If the data set has persons, all
+// records of a person have the hash of the person.
 func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held Subset, err error) {
 	if err := errors.Join(CheckHoldOut(part, fold), root.Check()); err != nil {
 		return rest, held, err
@@ -98,7 +95,7 @@ func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held S
 	return rest, held, nil
 }
 
-// CheckHoldOut returns an error if [HoldOut] would refuse part or fold because it is out of range.
+// CheckHoldOut returns an error if part or fold is out of range for [HoldOut].
 func CheckHoldOut(part float64, fold int) error {
 	if !(part > 0 && part < 1) {
 		return fmt.Errorf("holdout = %v, must be in (0, 1): it is the part of the training records that is held "+
@@ -161,8 +158,8 @@ func hashKey(stream *rng.Stream) (key [sha256.Size]byte) {
 // enough for as many as fit into memory, and take half of it.
 type recordKey [sha256.Size / 2]byte
 
-// Distinct returns how many different records s has, and how many copies the most frequent one has.
-// [SplitByRecord] splits records, not rows: all copies of a record are on one side.
+// Distinct returns how many different records s has, and how many copies the most frequent one has. It is for
+// [SplitByRecord], which puts all copies of a record on one side.
 func (s Subset) Distinct() (records, copies int) {
 	times := map[recordKey]int{}
 	put := hasher{h: sha256.New()}
@@ -201,7 +198,7 @@ func sequence(n int) []int32 {
 	return rows
 }
 
-// Partition says how the training rows are divided among the clients.
+// Partition says how the training rows are divided among the clients: Replicate, Shard or a Dirichlet partition.
 type Partition string
 
 // These are the partitions without a parameter; see also Dirichlet.
@@ -215,8 +212,7 @@ const (
 	Shard Partition = "shard"
 )
 
-// ParsePartition returns the Partition with the given name, or that of "dirichlet:ALPHA" (see
-// Dirichlet).
+// ParsePartition reads the name of a Partition: "replicate", "shard" or "dirichlet:ALPHA" (see Dirichlet).
 func ParsePartition(name string) (Partition, error) {
 	p := Partition(name)
 	if _, skewed := p.alpha(); skewed || p == Replicate || p == Shard {
@@ -232,8 +228,8 @@ func (p Partition) Disjoint() bool { return p != Replicate }
 // MaxParts is the largest number of clients to which rows are dealt.
 const MaxParts = 1_000_000
 
-// Deal returns the rows of each of n clients. All clients hold the same number of rows, N_c, which
-// is at least 1. Only Replicate needs no root.
+// Deal divides the rows of train and returns the rows of each of n clients. All clients get the same number of rows,
+// N_c ≥ 1. root draws who gets which rows; only Replicate needs none.
 func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	if n < 1 || n > MaxParts {
 		return nil, fmt.Errorf("clients = %d, must be in [1, %d]", n, MaxParts)
@@ -285,9 +281,9 @@ func tooFew(train Subset, n int) error {
 	return fmt.Errorf("clients = %d, must be at most the %d training rows to give each a shard", n, train.Len())
 }
 
-// Check returns an error if parts, the rows of each client, break the rules of the partition: if a
-// client holds a record twice or one that does not exist, or if two clients share a record although p
-// is disjoint. The ε of a record depends on these rules.
+// Check returns an error if parts, the rows of each client, break the rules of the partition: if a client holds a
+// record twice or one that does not exist, or if two clients share a record although p is disjoint. The ε of a record
+// depends on these rules.
 func (p Partition) Check(parts []Subset) error {
 	holder := map[*Dataset][]int32{} // for each record, 1 + the last client that holds it
 	for i, part := range parts {

@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// Targets are real numbers that a model of regression learns to predict, one for each row, instead of
-// classes. A data set with targets has one class, which has no meaning.
+// Targets are the real numbers that a regression model learns to predict, one for each row. A data set with targets
+// has one class, which means nothing.
 type Targets struct {
 	Value  []float32 // the target of each row on the scale of Bounds.Scaled, in [-1, 1]
 	Bounds TargetBounds
 }
 
-// TargetBounds are public bounds of targets. They must be given. They must not be computed from the
-// data, because they would then reveal something about it.
+// TargetBounds are the public bounds of targets. The user must give them. They must not be computed from the data,
+// because they would then reveal something about it.
 type TargetBounds struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// Refuse makes a target outside the bounds an error. Otherwise it counts as the nearer bound.
-	// Clamping looks at one record at a time, so it costs no privacy. Refusing a file because of one
-	// record reveals something about this record, and no (ε, δ) covers that.
+	// Refuse makes a target outside the bounds an error. Without it, such a target counts as the nearer bound.
+	// Clamping looks at one record at a time, so it costs no privacy. Refusing a file because of one record reveals
+	// something about this record, and no (ε, δ) covers that.
 	Refuse bool `json:"refuse,omitempty"`
 }
 
-// ErrTarget is wrapped by the error for a regression target that is not a finite number, or that is
-// outside its bounds if TargetBounds.Refuse is set.
+// ErrTarget is the error, usually wrapped, for a target that is not a finite number, or that is outside its bounds if
+// TargetBounds.Refuse is set.
 var ErrTarget = errors.New("target")
 
 // ParseTargetBounds reads bounds that are written LOW,HIGH, such as 0,800000.
@@ -54,8 +54,9 @@ func (b TargetBounds) String() string { return fmt.Sprintf("%v,%v", b.Low, b.Hig
 
 func (b TargetBounds) half() float64 { return b.High/2 - b.Low/2 }
 
-// Scaled returns a target on the scale that models use: Low is −1 and High is 1. So a clipping norm and a
-// step size mean the same for every unit. The error never has the value.
+// Scaled returns the target v on the scale that models use, on which Low is −1 and High is 1. Clipping norms and step
+// sizes then mean the same for every unit. It is an error if v is not allowed (see ErrTarget). The error does not
+// show v.
 func (b TargetBounds) Scaled(v float64) (float32, error) {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -67,8 +68,8 @@ func (b TargetBounds) Scaled(v float64) (float32, error) {
 	return min(max(float32((v-b.Low/2-b.High/2)/b.half()), -1), 1), nil
 }
 
-// Parse reads a target as a finite decimal number in its unit, and returns it on the scale of Scaled.
-// Numbers beyond the range of float64 count as outside the bounds. The error never shows the text.
+// Parse reads a target, a finite decimal number in its unit, and returns it on the scale of Scaled. A number beyond
+// the range of float64 counts as outside the bounds. The error does not show the text.
 func (b TargetBounds) Parse(text string) (float32, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if errors.Is(err, strconv.ErrRange) {
@@ -80,13 +81,13 @@ func (b TargetBounds) Parse(text string) (float32, error) {
 	return b.Scaled(v)
 }
 
-// Original converts a number from the scale of models, [-1, 1], back to the unit of the targets. It is
-// the inverse of Scaled. A number outside [-1, 1] gives the nearer bound.
+// Original converts a number on the scale of models, [-1, 1], back to the unit of the targets: it is the inverse of
+// Scaled. For a number outside [-1, 1] it returns the nearer bound.
 func (b TargetBounds) Original(scaled float64) float64 {
 	return min(max(b.Low/2+b.High/2+scaled*b.half(), b.Low), b.High)
 }
 
-// WithTargets returns the rows of d with targets instead of classes. values are in the original unit. The
+// WithTargets returns the rows of d with targets instead of classes. values are the targets in their own unit. The
 // error reports the first value that the bounds do not allow.
 func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error) {
 	if err := b.Check(); err != nil {
@@ -107,10 +108,9 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 	return &out, nil
 }
 
-// Expect prepares an empty data set for a reader that fills it from a file. If l is given, the data set gets the
-// classes of these labels. If b is given, it has regression targets with these bounds. It is an error if both are
-// given, or neither: the user must say what a file may contain, because the program does not infer that from the
-// records.
+// Expect prepares an empty data set for a reader that fills it from a file: with the classes of the labels l, or for
+// targets with the bounds b. Exactly one of the two must be given, or there is an error, because the user must say
+// what a file may contain. The program does not infer that from the records.
 func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
 	switch {
 	case l != nil && b != nil:

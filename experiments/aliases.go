@@ -12,7 +12,7 @@ type (
 	Drawing = results.Drawing
 	// Style has the size and the typeface of a picture, and similar settings.
 	Style = plots.Style
-	// Origin says by which program, on which machine and in how much time a result was made.
+	// Origin says when and by which program a result was made, on which machine, and in how much time.
 	Origin = results.Origin
 	// Data describes the data of a result.
 	Data = results.Data

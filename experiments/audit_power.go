@@ -6,26 +6,26 @@ import (
 	"proactivedp/audit"
 )
 
-// AuditPower counts how often audits with one fault gave an alarm. Without a fault, it counts false
-// alarms.
+// AuditPower is the result of several audits of a mechanism with one planted fault: how many of them gave an alarm.
+// Without a fault (audit.NoFault), the alarms are false.
 type AuditPower struct {
 	Fault  audit.Fault
 	Size   float64 // of the fault; 0 if it has none
 	Runner audit.Runner
 	Runs   int // audit.Options.Runs of each audit
 	Audits int
-	// Found counts the audits in which a bound or a check gave an alarm without knowing the
-	// seeds. Replayed counts those in which a check that knows them did.
+	// Found counts the audits that gave an alarm without knowing the seeds, by a bound or a check. Replayed counts
+	// those in which a check that knows the seeds gave one.
 	Found, Replayed int
 	By              string // what raised the first alarm
 }
 
-// Interval returns the 95 % Clopper-Pearson interval for the probability that an audit finds the fault.
+// Interval returns the 95 % confidence interval (Clopper-Pearson) of the probability that an audit finds the fault.
 func (p AuditPower) Interval() (low, high float64) {
 	return audit.ClopperPearson(p.Found, p.Audits, 0.025)
 }
 
-// Shown reports whether the power is at least 0.9 even at the lower end of the interval.
+// Shown reports whether audits find the fault reliably: the lower end of Interval is at least 0.9.
 func (p AuditPower) Shown() bool {
 	low, _ := p.Interval()
 	return low >= 0.9

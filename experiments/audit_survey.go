@@ -27,13 +27,13 @@ const (
 	surveyMark   = "<!-- Written by proactivedp audit. -->\n"
 )
 
-// AuditSurvey measures for every fault that package audit can plant how often an audit finds it, and
-// how often an audit of the correct mechanism raises a false alarm. For each fault it tries smaller and
-// smaller sizes, as long as at least half of the audits find them.
+// AuditSurvey measures how well audits work: for every fault that package audit can plant, how often an audit finds
+// it, and how often an audit of the correct mechanism raises a false alarm. audits is the number of audits of each
+// kind. For each fault it tries smaller and smaller sizes, as long as at least half of the audits find them.
 //
-// It writes each cell to dir as soon as it is measured, and a page at the end. A cell that dir already
-// has, with the same options and the same build of the program, is not measured again. Fault, Runner
-// and Exact of the options are ignored. show is called with every cell.
+// It writes each measurement to the table in dir as soon as it is made, and a page at the end. A measurement that dir
+// already has, with the same options and the same build of the program, is not repeated. Fault, Runner and Exact of
+// the options are ignored. show is called with every measurement.
 func AuditSurvey(ctx context.Context, dir string, o audit.Options, audits int, show func(AuditPower)) error {
 	o.Fault, o.FaultSize, o.Runner, o.Exact = audit.NoFault, 0, audit.Virtual, false
 	if err := o.Validate(); err != nil {

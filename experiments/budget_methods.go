@@ -10,15 +10,16 @@ import (
 	"proactivedp/train"
 )
 
-// ChoiceRequest is what a Chooser is asked for: the settings of a training within a privacy budget.
+// ChoiceRequest is what Make asks of a Chooser: the settings of a training within a privacy budget.
 type ChoiceRequest struct {
 	Spec    train.Spec // everything but σ, the clipping norm, the step size and its schedule
 	Epsilon float64    // largest certified ε of a record, at the spec's δ
 	Free    bool       // whether sample size, rounds and clients are also chosen
 }
 
-// Chooser is a function that chooses the settings of a training for a privacy budget, such as a search
-// by package propose. It must not use the test set. Equal requests must give equal answers.
+// Chooser is a function that chooses the settings of a training for a privacy budget. Make calls it for figures of
+// budgets; package propose can search for the settings. A Chooser must not use the test set. Equal requests must give
+// equal answers.
 type Chooser func(ctx context.Context, source *train.Source, w ChoiceRequest) (train.Spec, error)
 
 // choice returns the answer of the Chooser, which is called only once for each request.

@@ -10,7 +10,7 @@ import (
 // maxSeeds is the largest number of seeds of a figure.
 const maxSeeds = 10_000
 
-// CheckSeeds returns an error if the number of seeds is outside the range that figures allow.
+// CheckSeeds returns an error if n is not a number of seeds that figures allow, in [1, 10000].
 func CheckSeeds(n int) error {
 	if n < 1 || n > maxSeeds {
 		return fmt.Errorf("seeds = %d, must be in [1, %d]", n, maxSeeds)
@@ -30,8 +30,8 @@ func CheckPart(name string, part float64) error {
 // maxSweep is the largest number of values of a sweep.
 const maxSweep = 50
 
-// CheckOnce returns an error if a value occurs twice in the list, because the same runs would then be
-// made twice. name is the name of the list in the error.
+// CheckOnce returns an error if a value occurs twice in the list, because the same trainings would then run twice.
+// name is the name of the list in the error.
 func CheckOnce[T comparable](name string, list []T) error {
 	seen := map[T]bool{}
 	for _, v := range list {
@@ -68,8 +68,7 @@ func checkSizes(sizes []int) error {
 	})
 }
 
-// CheckEpsilons returns an error if the target epsilons of OwnFigures are invalid: outside their range,
-// or one of them twice.
+// CheckEpsilons returns an error if one of the target epsilons for OwnFigures is out of range or occurs twice.
 func CheckEpsilons(epsilons []float64) error {
 	return checkSweep("epsilons", epsilons, plan.CheckEpsilon)
 }

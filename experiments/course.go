@@ -9,13 +9,14 @@ import (
 	"proactivedp/dp"
 )
 
-// CourseClient is what one client of a course asks for: a privacy budget and a target accuracy.
+// CourseClient is what one client asks of a Loop: a privacy budget and a target accuracy.
 type CourseClient struct {
 	Epsilon  float64 `json:"epsilon"`         // target epsilon of everything that is released about its records
 	Accuracy float64 `json:"target_accuracy"` // accuracy on its held-out records at which it is satisfied
 }
 
-// Course describes one run of the loop of package auto: its stages, and the result for each client.
+// Course is the history of one run of a Loop, which is the loop of package auto: its stages, and the result for each
+// client. A stage is one training; after it, each client decides whether it takes part in the next.
 type Course struct {
 	Clients    []CourseEnd   `json:"clients"`
 	Stages     []CourseStage `json:"stages"`
@@ -25,8 +26,7 @@ type Course struct {
 	Sampling   dp.Sampling   `json:"sampling"`
 }
 
-// CourseEnd is the result of a course for one client: what its records paid, and whether the client is
-// satisfied.
+// CourseEnd is the result of a Course for one client: what its records paid, and whether the client is satisfied.
 type CourseEnd struct {
 	EpsilonUpper float64 `json:"epsilon_upper"` // guarantee for all releases, per record
 	Delta        float64 `json:"delta"`
@@ -35,7 +35,7 @@ type CourseEnd struct {
 	Refused      string  `json:"refused,omitempty"`
 }
 
-// CourseStage is one training (stage) in a course. Its lists have an element for each client.
+// CourseStage is one training of a Course. Its lists have an element for each client.
 type CourseStage struct {
 	SampleSize int       `json:"sample_size"`
 	Rounds     int       `json:"rounds"`
@@ -46,7 +46,8 @@ type CourseStage struct {
 	Used       []float64 `json:"used"`              // fraction of the budget that is spent after the stage
 }
 
-// Validate reports a course without stages, or with lists that do not have n elements.
+// Validate returns an error unless the course has n clients and at least one stage, and each stage has at least one
+// round and n elements in each of its lists.
 func (c *Course) Validate(n int) error {
 	if len(c.Clients) != n || len(c.Stages) == 0 {
 		return fmt.Errorf("%d clients and %d stages, must be of %d, at least one", len(c.Clients),

@@ -16,9 +16,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// DelaySpec compares permissible delays Υ for one training with the same seeds. It uses the virtual
-// clock or, with the hogwild runner and a time scale, a real clock. The synchronous delay is the
-// reference. It always runs first, even if it is not listed.
+// DelaySpec describes a comparison of permissible delays Υ for one training, with the same seeds for each delay. Its
+// clock is virtual or, with the hogwild runner and a time scale, real. The delay 0, synchronous training, is the
+// reference: it always runs first, even if it is not listed.
 type DelaySpec struct {
 	Train  train.Spec `json:"train"` // what all runs have in common; its delay and seed are not used
 	Delays []string   `json:"delays"`
@@ -26,23 +26,22 @@ type DelaySpec struct {
 	Margin float64    `json:"margin"` // how much accuracy a delay may lose, in (0, 1)
 }
 
-// DefaultDelays are the permissible delays that DefaultDelaySpec compares, as sim.ParseDelay reads
-// them.
+// DefaultDelays are the permissible delays that DefaultDelaySpec compares, in the form that sim.ParseDelay reads.
 var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
-// DefaultDelaySpec returns the comparison for a model on a data set. It has the paper's parameters, and
-// compute times with stragglers. Either name may be "", which means the usual one for the other.
+// DefaultDelaySpec returns a comparison for a model on a data set, with the paper's parameters and with compute times
+// that have stragglers. If one of the names is "", it is the usual one for the other.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
 	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3,
 		Margin: DefaultMargin}
 }
 
-// UsualTimeScale is the default time scale of comparisons by hogwild. With it, a round of the paper's
-// plan for phishing takes a few milliseconds, which timers can measure.
+// UsualTimeScale is the default time scale of comparisons by hogwild: the number of real seconds in a virtual second.
+// With it, a round of the paper's plan for phishing takes a few milliseconds, which timers can measure.
 const UsualTimeScale = 20
 
-// Validate reports every problem that can be found without the data. Some may be reported more than
-// once.
+// Validate returns an error that lists every problem that can be found without the data. A problem may be listed more
+// than once.
 func (s DelaySpec) Validate() error {
 	errs := []error{CheckSeeds(s.Seeds), s.Train.Validate(), CheckOnce("delays", s.Delays)}
 	if n := len(s.Delays); n < 1 || n > maxSweep {
@@ -96,7 +95,7 @@ type DelayReport struct {
 	Looks      int          `json:"looks"`            // how often the accuracy of each run was measured, including its start
 	Rounds     int          `json:"rounds"`           // per client
 	TestRows   int          `json:"test_rows"`
-	Majority   float64      `json:"majority_share"` // the metric without looking at the features, see models.Metric.Baseline
+	Majority   float64      `json:"majority_share"` // best metric that a constant prediction reaches, see models.Metric.Baseline
 	JudgedOn   string       `json:"judged_on"`
 	Privacy    claim.Report `json:"privacy"` // of the seed that costs most; it does not depend on the delay
 	Synthetic  bool         `json:"synthetic_data"`
@@ -108,8 +107,8 @@ type DelayReport struct {
 	comparison *comparison
 }
 
-// Compare runs the delays and, if there is a folder, writes the pictures. Finished runs are kept in its
-// subfolder .cells, so that an interrupted comparison can continue.
+// Compare runs the trainings of all delays and compares them. If o.Out is not "", it also writes the pictures there.
+// Finished runs are kept in its subfolder .cells, so that an interrupted comparison continues.
 func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOptions) (*DelayReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	return r.Privacy.WriteText(w)
 }
 
-// WriteStatement writes the full privacy statement of the seed that costs most.
+// WriteStatement writes the full privacy statement of the training that costs most, over all seeds.
 func (r *DelayReport) WriteStatement(w io.Writer) error { return r.Privacy.WriteStatement(w) }
 
 // majorityText states the baseline accuracy.

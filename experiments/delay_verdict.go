@@ -11,8 +11,7 @@ import (
 	"proactivedp/internal/report"
 )
 
-// DefaultMargin is the default of DelaySpec.Margin: the loss of accuracy up to which a delay counts as
-// affordable.
+// DefaultMargin is the default of DelaySpec.Margin: a delay is affordable if it loses at most this much accuracy.
 const DefaultMargin = 0.01
 
 // verdictConfidence is the confidence of each judgement of a verdict, one-sided.
@@ -21,9 +20,9 @@ const verdictConfidence = 0.95
 // mostSeedsAdvised is the largest number of seeds that a verdict advises.
 const mostSeedsAdvised = 200
 
-// DelayVerdict says which delays a training tolerates. The difference of a delay is its accuracy at the
-// end minus the accuracy of the synchronous run with the same seed. The verdict judges the mean difference over
-// seeds by Student's t distribution, which assumes that the differences are about normal.
+// DelayVerdict says which delays a training tolerates. For each seed, the difference of a delay is its final accuracy
+// minus the final accuracy of the synchronous run. The verdict judges the mean difference over seeds by Student's t distribution,
+// which assumes that the differences are about normal.
 type DelayVerdict struct {
 	Text       string  `json:"text"`
 	Margin     float64 `json:"margin"`     // how much accuracy a delay may lose
@@ -39,8 +38,8 @@ type DelayVerdict struct {
 	// than the synchronous run; "" and null if no delay of Keeps is faster.
 	Fastest string   `json:"fastest"`
 	SpeedUp *float64 `json:"speed_up"`
-	// Resolution is the least loss that these seeds can show for every delay that did not diverge; null
-	// with one seed.
+	// Resolution is the smallest loss of accuracy that these seeds can show, for every delay that did not diverge;
+	// null with one seed.
 	Resolution *float64 `json:"resolution"`
 	// SeedsAdvised is about how many seeds would show the margin for the undecided delays; 0 if there
 	// are none, or if it is above 200.

@@ -14,7 +14,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Figure describes a figure that Make can compute: its name, its data set, and what it shows.
+// Figure is an entry of the registry: a figure that Make can compute. Use Figures, Select or OwnFigures to get one.
 type Figure struct {
 	Name  string // name of its folder, also used on the command line
 	Data  string // name of its data set
@@ -55,7 +55,7 @@ var times = []struct{ pattern, text string }{
 	{"cifar10-*", "5 minutes"},
 }
 
-// Takes returns about how long the figure takes at full size with 5 seeds on two cores.
+// Takes returns text about how long the figure takes at full size, with 5 seeds on two cores.
 func (f Figure) Takes() string {
 	for _, t := range times {
 		if match, err := path.Match(t.pattern, f.Name); match && err == nil {
@@ -65,7 +65,7 @@ func (f Figure) Takes() string {
 	return "under a minute"
 }
 
-// Figures returns all figures that this program can make, in the order of the page results/README.md.
+// Figures returns all figures of the registry, in the order of the page results/README.md.
 func Figures() []Figure {
 	var all []Figure
 	for _, s := range experimentList() {
@@ -103,9 +103,9 @@ func (l delayExperiment) delayFigures() []Figure {
 	return append(all, l.stalenessFigure(), l.idleFigure(), l.adaptiveFigure(), l.timelineFigure(), l.skewedFigure())
 }
 
-// Select returns the figures that match any of the patterns, in the order of the registry. A pattern is
-// a name or a glob such as "phishing-*". Without patterns, Select returns all figures that do not take
-// long.
+// Select returns the figures that match any of the patterns, in the order of the registry. A pattern is a name or a
+// glob such as "phishing-*". Without patterns, Select returns all figures that do not take long. A pattern without a
+// match is an error.
 func Select(patterns []string) ([]Figure, error) {
 	all := Figures()
 	if len(patterns) == 0 {

@@ -16,7 +16,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// LoopRequest has the training, the strategy and the clients of a run of a Loop.
+// LoopRequest is the question to a Loop: the training, the strategy and the clients.
 type LoopRequest struct {
 	// Train is the training, with the held-out records that clients judge by. The loop finds its noise.
 	Train    train.Spec     `json:"config"`
@@ -24,8 +24,8 @@ type LoopRequest struct {
 	Clients  []CourseClient `json:"clients"`  // one for each of Train.Clients
 }
 
-// Loop is a function that runs the loop of package auto, from budgets and target accuracies to a model,
-// and returns its course. Equal requests on the same data give equal courses, whatever perf is.
+// Loop is a function that runs the loop of package auto, which leads from budgets and target accuracies to a model,
+// and returns its history. Equal requests on the same data must give equal courses, whatever perf is.
 type Loop func(ctx context.Context, source *train.Source, r LoopRequest, perf sim.Perf) (Course, error)
 
 // courseClients have budgets and targets for which some clients stop and one spends its whole budget.
@@ -143,8 +143,8 @@ func drawCourse(dataset string, r LoopRequest, courses []Course) plots.Picture {
 	return accuracy
 }
 
-// WriteCourse writes the course of one loop to a folder, as a picture with its data and a manifest, which
-// "proactivedp report" shows. caption says what the loop guarantees, and config is what it reported.
+// WriteCourse writes a course to a folder, as a picture with its data and a manifest, which "proactivedp report"
+// shows. command repeats the run. caption says what the loop guarantees, and config is what it reported.
 func WriteCourse(dir, command, caption string, r LoopRequest, c Course, source *train.Source, config any) error {
 	if err := c.Validate(len(r.Clients)); err != nil {
 		return err

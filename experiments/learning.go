@@ -24,7 +24,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// LearningCurve is the accuracy of the broadcast models during trainings of one spec with several
+// LearningCurve is the accuracy of a training over its course: of its broadcast models, as the mean over several
 // seeds.
 type LearningCurve struct {
 	TestAccuracy float64         `json:"test_accuracy"`    // at the end, mean over seeds
@@ -44,8 +44,8 @@ type LearningCurve struct {
 	took   time.Duration
 }
 
-// LearningPoint is the accuracy of the first broadcast that includes GradComps gradients of every
-// client.
+// LearningPoint is one point of a LearningCurve: the accuracy of the first broadcast that contains at least GradComps
+// gradients of every client.
 type LearningPoint struct {
 	GradComps int       `json:"grad_computations"` // of one client
 	Accuracy  float64   `json:"accuracy"`          // mean over seeds
@@ -59,8 +59,7 @@ const mostPoints = 50
 // maxLearningSeeds is the largest number of trainings of a curve.
 const maxLearningSeeds = 10_000
 
-// CheckLearning returns an error if TrainCurve cannot make a learning curve from the given number of
-// trainings of the spec.
+// CheckLearning returns an error if TrainCurve cannot make a learning curve of the spec with this number of seeds.
 func CheckLearning(spec train.Spec, seeds int) error {
 	var errs []error
 	if seeds < 1 || seeds > maxLearningSeeds {
@@ -77,8 +76,8 @@ func CheckLearning(spec train.Spec, seeds int) error {
 	return errors.Join(errs...)
 }
 
-// TrainCurve trains the spec with the given number of seeds, beginning with its own, and returns how
-// the accuracy grew. Finished trainings are kept like those of [pool.Trials].
+// TrainCurve trains the spec with the given number of seeds, beginning with its own, and returns how the accuracy
+// grew. Finished trainings are kept in o.Folder, as by [pool.Trials].
 func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o pool.Options) (
 	*LearningCurve, error,
 ) {
@@ -167,7 +166,8 @@ func (l *LearningCurve) WriteText(w io.Writer) error {
 	return l.Privacy.WriteText(w)
 }
 
-// Write writes the curve as a figure to a folder: the picture drawn as d says, the data and a manifest.
+// Write writes the curve to the folder dir as a figure: the picture, drawn as d says, the data and a manifest with
+// the command.
 func (l *LearningCurve) Write(dir, command string, d results.Drawing) error {
 	return results.WriteFigure(dir, l.picture().Write, l.table(), results.Manifest{
 		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),

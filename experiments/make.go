@@ -1,6 +1,6 @@
-// Package experiments makes the paper's experiments. It turns specs of trainings into grids of runs,
-// runs into figures, and figures into files. All figures are in one registry. Runs can be interrupted
-// and continued. Next to each picture are its data, and a manifest that says how it was made.
+// Package experiments makes the paper's figures, and other comparisons of trainings. A figure is an entry of one
+// registry. It says which trainings it needs, and how their results become a picture. Interrupted calls can be
+// continued. Next to each picture are its data, and a manifest that says how it was made.
 //
 //	figures, err := experiments.Select([]string{"phishing-*"})
 //	…
@@ -24,8 +24,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// MakeOptions says where Make writes figures, with which seeds and scale, how they are drawn, and how
-// much memory and how many processes it uses.
+// MakeOptions says where Make writes figures, with how many seeds and at which scale, how they are drawn, and how
+// much memory and how many processes it may use.
 type MakeOptions struct {
 	Out   string  // folder that gets a folder for each figure
 	Seeds int     // number of seeds, from 1 on; in [1, maxSeeds]
@@ -35,9 +35,9 @@ type MakeOptions struct {
 	// experiment's own training.
 	Epsilon float64
 	Workers int // largest number of cells at the same time; memory may limit it further
-	// Runner is the runner of the trainings: "" or train.VirtualRunner, or train.HogwildRunner, whose
-	// results cannot be repeated. With hogwild, delays are compared on a real clock, on which one
-	// virtual second takes TimeScale seconds.
+	// Runner is the runner of the trainings: "" or train.VirtualRunner, or train.HogwildRunner. Results of hogwild
+	// cannot be repeated. With hogwild, delays are compared on a real clock, on which a virtual second takes
+	// TimeScale seconds.
 	Runner    string
 	TimeScale float64
 	Drawing   results.Drawing // how the pictures are drawn
@@ -58,8 +58,8 @@ type MakeOptions struct {
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
 }
 
-// Trials returns the options for the trainings of a Chooser. Finished ones are kept with the figures'
-// cells.
+// Trials returns the options with which a Chooser should train. Its finished trainings are then kept together with
+// those of the figures.
 func (o MakeOptions) Trials() pool.Options {
 	return pool.Options{Folder: filepath.Join(o.Out, pool.Folder), Workers: o.Workers, Progress: o.Progress,
 		Memory: o.Memory, Elsewhere: o.Elsewhere}
@@ -136,9 +136,9 @@ func (o MakeOptions) checkLoad() error {
 	return nil
 }
 
-// Make computes the figures and writes them to Out. Finished cells are kept in Out/.cells, so that a
-// call after an interruption continues. Either all files of a figure are written or none. Only one call
-// at a time may write to Out.
+// Make computes the figures and writes them to o.Out. Finished trainings are kept in o.Out/.cells, so that a call
+// after an interruption continues. Either all files of a figure are written or none. Only one call at a time may
+// write to o.Out.
 func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	if err := errors.Join(o.Validate(), o.checkLoad()); err != nil {
 		return err
@@ -149,9 +149,9 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	return files.InFolder(o.Out, func() error { return makeFigures(ctx, figures, o) })
 }
 
-// Plan returns a forecast of the work of Make for each figure and, as the last element, for all figures
-// together. searched is the number of settings that Make would search for. Plan trains nothing, so
-// instead of searching it takes the settings with which a search begins.
+// Plan returns a forecast of the work of Make for each figure and, as the last element, for all figures together. It
+// trains nothing. So it does not search for settings either: it counts in searched how many settings Make would
+// search for, and assumes those with which a search begins.
 func Plan(ctx context.Context, figures []Figure, o MakeOptions) (all []pool.Forecast, searched int, err error) {
 	if err := errors.Join(o.Validate(), o.checkLoad()); err != nil {
 		return nil, 0, err

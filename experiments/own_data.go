@@ -16,16 +16,16 @@ import (
 	"proactivedp/train/pool"
 )
 
-// OwnEpsilons are the privacy budgets (certified ε of a record) that OwnFigures compares if none are
-// given.
+// OwnEpsilons are the privacy budgets, as the certified ε of a record, that commands pass to OwnFigures if the user
+// gives none.
 var OwnEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 
-// OwnFigures returns figures for a user's own data, with n records per client and trainings like the
-// spec: the accuracy that a trained model keeps under noise (utility graph), and the accuracy for
-// several batch sizes, for several budgets and, if there are several clients, for several permissible
-// delays. Their names begin with name. If a figure of the registry also begins with name, they begin
-// with "own-" and name, because the paper states results for the registered ones. σ is calibrated on
-// the source for each of the epsilons (default [OwnEpsilons]), so that no seed costs more.
+// OwnFigures returns figures for a user's own data, with n records per client and trainings like the spec. They show
+// the accuracy that a trained model keeps under noise (utility graph), and the accuracy for several batch sizes, for
+// several budgets and, if there are several clients, for several permissible delays. epsilons are the budgets. For
+// each of them, the noise is calibrated on the source such that none of the seeds costs a record more. The names of
+// the figures begin with name. If a figure of the registry begins with name too, they begin with "own-" and name,
+// because the registered figures are compared with results of the paper.
 func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, seeds int, epsilons []float64,
 	name string) ([]Figure, error) {
 	if err := errors.Join(CheckEpsilons(epsilons), CheckSeeds(seeds)); err != nil {

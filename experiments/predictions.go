@@ -27,10 +27,10 @@ import (
 	"proactivedp/train/pool"
 )
 
-// PredictionCase describes settings for which predicted accuracies are compared with those of
-// trainings: a base, and every combination of the listed budgets, noise multipliers and walks. A walk
-// is the distance by which noise without gradients would move the model; it determines the step size.
-// If Proposals is not 0, the settings of a budget are instead the first that [propose.Propose] lists.
+// PredictionCase describes settings for which predicted accuracies are compared with those of trainings: a base,
+// combined with each of the listed budgets, noise multipliers and walks. A walk is the distance by which the model
+// would move during the training if there were only noise. It determines the step size. If Proposals is not 0, the
+// settings of a budget are instead the first that [propose.Propose] lists.
 type PredictionCase struct {
 	Name      string     `json:"name"` // name in pictures
 	Base      train.Spec `json:"base"`
@@ -42,8 +42,8 @@ type PredictionCase struct {
 	Proposals int        `json:"proposals,omitempty"` // number of proposals of each budget
 }
 
-// PredictionCases returns the settings of the figure "predictions", which compares predicted and real
-// accuracies.
+// PredictionCases returns the settings of the figure "predictions", which shows how well predicted accuracies agree
+// with those of trainings.
 func PredictionCases() []PredictionCase {
 	one := func(model, dataset string) train.Spec {
 		spec := pool.Train(model, dataset)
@@ -93,10 +93,9 @@ func ProposedPredictionCases(proposals int) []PredictionCase {
 	return all
 }
 
-// FreshPredictionCases draws random cases by a seed. Their seeds, numbers of clients, budgets, rounds,
-// noise, walks and clipping norms differ from those of [PredictionCases]. So they test the predictions
-// fairly: nothing was chosen by their results, because the ranges were fixed before any of them was
-// trained.
+// FreshPredictionCases returns random cases, drawn with seed. Their seeds, numbers of clients, budgets, rounds,
+// noise, walks and clipping norms differ from those of [PredictionCases]. They are a fair test of the predictions:
+// their ranges were fixed before any of them was trained.
 func FreshPredictionCases(seed uint64) []PredictionCase {
 	draw := rng.New(seed).Stream(rng.Synthetic, 0, 0)
 	between := func(low, high float64) float64 {
@@ -127,7 +126,7 @@ func FreshPredictionCases(seed uint64) []PredictionCase {
 	return all
 }
 
-// PredictionCheck is a setting with its prediction and the accuracies that trainings reached.
+// PredictionCheck is one setting with its predicted accuracy and the accuracy that a training reached.
 type PredictionCheck struct {
 	Case    string     `json:"case"`
 	Setting train.Spec `json:"setting"`
@@ -136,18 +135,19 @@ type PredictionCheck struct {
 	Proxy   float64 `json:"proxy"`         // f of the proxies
 	Real    float64 `json:"test_accuracy"` // of one training of the setting
 	Utility float64 `json:"utility_graph"` // accuracy of w* + n, see pool.UtilitySpec
-	Short   float64 `json:"short_run"`     // accuracy after the fraction 1/shortPart of the rounds
+	Short   float64 `json:"short_run"`     // accuracy after an eighth of the rounds
 }
 
-// Within reports whether the test accuracy of the training is in the predicted interval.
+// Within reports whether the test accuracy is in the predicted interval.
 func (c PredictionCheck) Within() bool { return c.Low <= c.Real && c.Real <= c.High }
 
 // A short run has the fraction 1/shortPart of the rounds. A utility graph has utilityDraws draws of
 // noise.
 const shortPart, utilityDraws = 8, 5
 
-// Check predicts the accuracies of the case's settings by proxies, cheap trainings with the given
-// number of seeds. It then trains each setting in full on the source, and returns both accuracies.
+// Check predicts the accuracies of the case's settings by proxies, which are cheap trainings with the given number of
+// seeds. Then it trains each setting in full on the source. It returns the predicted and the real accuracy of each
+// setting.
 func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds int, o pool.Options) (
 	[]PredictionCheck, error,
 ) {
@@ -247,7 +247,7 @@ func (c PredictionCase) combined(ctx context.Context, study propose.Study) ([]Pr
 	return all, err
 }
 
-// PredictionScore says how well three ways of predicting accuracies work, in one case or in all cases:
+// PredictionScore says how well three ways of predicting accuracies work, in one case or in all cases together:
 // proxies, the utility graph, and short runs.
 type PredictionScore struct {
 	Case      string        `json:"case"`
@@ -259,8 +259,8 @@ type PredictionScore struct {
 	Short     PredictionFit `json:"short_run"`
 }
 
-// PredictionFit says how well one way of predicting accuracies works: its median error, and Spearman's
-// rank correlation between predicted and real accuracies.
+// PredictionFit says how well one way of predicting accuracies works, by its median error and by Spearman's rank
+// correlation between predicted and real accuracies.
 type PredictionFit struct {
 	Median float64  `json:"median_error"`     // of |predicted − real|
 	Rank   *float64 `json:"rank_correlation"` // nil if all predicted or all real accuracies are equal
@@ -269,7 +269,7 @@ type PredictionFit struct {
 // predictionsTitle is the title of the figure of predictions.
 const predictionsTitle = "Errors of predicted test accuracies"
 
-// PredictionReport holds predictions, real accuracies, and scores of the predictors.
+// PredictionReport has predicted and real accuracies, and scores of the ways to predict.
 type PredictionReport struct {
 	Checked []PredictionCheck `json:"checked"`
 	Scores  []PredictionScore `json:"scores"` // of each case, then of all
@@ -417,8 +417,7 @@ func (r *PredictionReport) table() [][]string {
 	return rows
 }
 
-// Write writes the scores as a figure to a folder: the picture drawn as d says, the data and a
-// manifest.
+// Write writes the scores to the folder dir as a figure: the picture, drawn as d says, the data and a manifest.
 func (r *PredictionReport) Write(
 	dir, command string, d results.Drawing, cases []PredictionCase, sources []*train.Source, seeds int, took time.Duration,
 ) error {

@@ -26,9 +26,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ProposalGrid returns the grid of settings that AgainstGrid compares the proposals for r with. It has
-// the numbers of rounds of r, and for the other settings the values that a search tries, and values
-// between and beyond them.
+// ProposalGrid returns a grid of settings for AgainstGrid, to compare the proposals for r with. It has the numbers of
+// rounds of r. For the other settings it has the values that a search tries, and values between and beyond them.
 func ProposalGrid(r propose.Request) propose.Grid {
 	g := propose.Grid{
 		Rounds: r.Rounds, Noise: []float64{1, 2, 4}, Clips: []float64{0.05, 0.1, 0.3, 1},
@@ -41,8 +40,7 @@ func ProposalGrid(r propose.Request) propose.Grid {
 	return g
 }
 
-// GridReport is the result of AgainstGrid: the accuracies of a proposal and of the best setting of a
-// grid.
+// GridReport is the result of AgainstGrid: the accuracies of the proposal and of the best setting of the grid.
 type GridReport struct {
 	Data      string       `json:"data"`
 	Model     string       `json:"model"`
@@ -72,7 +70,7 @@ type gridSetting struct {
 
 func (s gridSetting) gradients() int { return s.spec.GradComps * s.spec.Clients }
 
-// GridWinner is a setting that was chosen by held-out rows, with its accuracies on the test set.
+// GridWinner is the best setting by the accuracy on held-out rows, with its accuracies on the test set.
 type GridWinner struct {
 	Setting   train.Spec `json:"setting"`
 	HeldOut   float64    `json:"held_out_accuracy"` // accuracy by which it was chosen
@@ -87,7 +85,7 @@ const (
 	minGridTestSeeds, maxGridTestSeeds = 2, 100
 )
 
-// CheckGridTimes returns an error if the argument times of AgainstGrid is outside its range.
+// CheckGridTimes returns an error if the argument times of AgainstGrid is not in [1, 1000].
 func CheckGridTimes(times float64) error {
 	if !(times >= minGridTimes && times <= maxGridTimes) {
 		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)
@@ -95,10 +93,10 @@ func CheckGridTimes(times float64) error {
 	return nil
 }
 
-// AgainstGrid compares the first proposal for the request with the best setting of the grid. The
-// grid's settings are trained in full, with so many seeds that this takes at least times as much
-// arithmetic as the proposal. Held-out rows choose both. Then the test set judges them, with
-// testSeeds trainings of other seeds.
+// AgainstGrid compares the first proposal for the request with the best setting of a grid that costs much more to
+// search. It trains the grid's settings in full, with as many seeds as needed for at least times as much arithmetic
+// as the proposal took. Held-out rows choose both winners. Then the test set judges them, with testSeeds in [2, 100]
+// trainings of other seeds. The request must have a target epsilon, and o.Probing must be propose.Own.
 func AgainstGrid(
 	ctx context.Context, r propose.Request, o propose.Options, g propose.Grid, times float64, testSeeds int,
 ) (*GridReport, error) {
@@ -248,8 +246,7 @@ func (r *GridReport) rows() [][]string {
 	return rows
 }
 
-// Write writes the comparison as a figure to a folder: the picture drawn as d says, the data and a
-// manifest.
+// Write writes the comparison to the folder dir as a figure: the picture, drawn as d says, the data and a manifest.
 func (r *GridReport) Write(
 	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {

@@ -16,17 +16,16 @@ import (
 	"proactivedp/train"
 )
 
-// ErrNotRedrawn is wrapped by the error of Redraw for a figure whose picture needs more than its data.
-// Such a figure must be made again; finished trainings are kept.
+// ErrNotRedrawn is the error, usually wrapped, of Redraw for a figure whose picture needs more than its data. Make
+// such a figure again; finished trainings are kept.
 var ErrNotRedrawn = errors.New("its data do not have everything that its picture shows")
 
 // Redrawable reports whether [Redraw] can draw the figure from its data.
 func (fig Figure) Redrawable() bool { return fig.redraw != nil }
 
-// Redraw draws figures in o.Out again in the style of o.Drawing, from the data and the manifest in
-// their folders. Nothing is trained. The data, their origin and their configuration stay the same to
-// the byte. Seeds, scale, sizes and runner are those of the manifest. Of o, only Out, Drawing and Load
-// are used.
+// Redraw draws figures in o.Out again in the style of o.Drawing, from the data and the manifest in their folders.
+// Nothing is trained. The data, their origin and their configuration do not change. Seeds, scale, sizes and runner
+// come from the manifest. Of o, only Out, Drawing and Load are used.
 //
 // Redraw returns the names of the figures that it drew. It returns an error for a figure that was never
 // made, is damaged, has another configuration or data set, or whose data this program would write
@@ -78,7 +77,7 @@ func checkOut(out string) error {
 	return nil
 }
 
-// Made returns those of the given figures that were already made in the folder out.
+// Made returns the given figures that have a manifest in the folder out.
 func Made(figures []Figure, out string) []Figure {
 	return slices.DeleteFunc(slices.Clone(figures), func(fig Figure) bool {
 		_, err := os.Stat(filepath.Join(out, fig.Name, results.ManifestFile))

@@ -21,9 +21,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// SearchSpec is a grid search over the settings of networks that the paper does not give: the model's
-// variant and the step size. Every point is trained with each noise multiplier, by proxies if there is
-// noise. It is judged by records held out of the training set, never by the test set.
+// SearchSpec is a grid search for settings that the paper does not give: the variant of a network and its step size.
+// Every point of the grid is trained with each noise multiplier. Trainings with noise are replaced by proxies.
+// Records held out of the training set judge the points, never the test set.
 type SearchSpec struct {
 	Train  train.Spec `json:"train"` // what all runs have in common; Holdout > 0
 	Models []string   `json:"models"`
@@ -44,8 +44,8 @@ const (
 	usualSeeds = 3
 )
 
-// PaperSearch returns the search for a data set of the paper's networks. If model is "", it searches
-// all models for that data set.
+// PaperSearch returns the search for one of the paper's networks on a data set. If model is "", it searches all
+// models that may be the paper's for this data set.
 func PaperSearch(model, dataset string) SearchSpec {
 	s := pool.Of(model, dataset)
 	spec := SearchSpec{
@@ -62,8 +62,8 @@ func PaperSearch(model, dataset string) SearchSpec {
 // maxRuns is the largest number of runs of a search.
 const maxRuns = 100_000
 
-// Validate reports every problem that can be found without the data. Some may be reported more than
-// once.
+// Validate returns an error that lists every problem that can be found without the data. A problem may be listed more
+// than once.
 func (s SearchSpec) Validate() error {
 	parts := errors.Join(CheckPart("scale", s.Scale), CheckPart("proxy", s.Proxy))
 	errs := []error{CheckSeeds(s.Seeds), parts, s.Train.Validate()}

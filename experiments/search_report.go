@@ -13,13 +13,13 @@ import (
 	"proactivedp/train"
 )
 
-// SearchReport is the result of a search: a ranking of models and step sizes for each noise multiplier.
+// SearchReport is the result of a search: for each noise multiplier, a ranking of models and step sizes.
 type SearchReport struct {
 	Data          string          `json:"data"`
 	DataSHA256    string          `json:"data_sha256"` // of the parsed content
 	Synthetic     bool            `json:"synthetic_data"`
 	HeldOutRows   int             `json:"held_out_rows"`     // training records that judge, mean over seeds
-	MajorityShare float64         `json:"majority_share"`    // the metric without looking at the features, see models.Metric.Baseline; mean over seeds
+	MajorityShare float64         `json:"majority_share"`    // best metric that a constant prediction reaches, see models.Metric.Baseline; mean over seeds
 	GradComps     int             `json:"grad_computations"` // of one client, in a whole training
 	Seeds         int             `json:"seeds"`
 	Features      string          `json:"features,omitempty"` // replace the images' pixels, see train.Spec.FeatureMap
@@ -34,7 +34,7 @@ type SearchReport struct {
 	warning       string // see train.Spec.BaselineWarning
 }
 
-// SearchRanking ranks the models and step sizes of a search for one noise multiplier.
+// SearchRanking is the result of a search for one noise multiplier: its candidates, best first.
 type SearchRanking struct {
 	Sigma float64 `json:"sigma"`
 	// Proxy is the f of the proxies that were run. It differs slightly from the search's, because
@@ -46,7 +46,7 @@ type SearchRanking struct {
 	how        string
 }
 
-// SearchCandidate is a model with the step size of a whole training, and the results of its runs.
+// SearchCandidate is a model with a step size for whole trainings, and the results of its runs.
 type SearchCandidate struct {
 	Model    string  `json:"model"`
 	Schedule string  `json:"schedule"`
@@ -103,7 +103,7 @@ func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (
 // shownCandidates is the number of printed candidates of a ranking. The folder has all.
 const shownCandidates = 5
 
-// WriteText writes the winners, and their best competitors.
+// WriteText writes the winners and their closest competitors as text.
 func (r *SearchReport) WriteText(w io.Writer) error {
 	metric := r.metric
 	var text strings.Builder

@@ -27,7 +27,7 @@ const (
 	mark       = "<!-- Written by proactivedp search. -->\n"
 )
 
-// SearchManifest says how a search was made.
+// SearchManifest says how a search was made. It is a file in the search's folder.
 type SearchManifest struct {
 	Command string       `json:"command"`
 	Config  SearchSpec   `json:"config"`
@@ -36,9 +36,9 @@ type SearchManifest struct {
 	SHA256 string `json:"manifest_sha256"` // see results.WriteManifest
 }
 
-// Search runs a search and returns the result. It writes its tables, its winners and a manifest to the
-// folder o.Out. Finished runs are kept in its subfolder .cells, so that an interrupted call can
-// continue. Only one call at a time may write there.
+// Search runs a search and returns the result. It writes tables, winners and a manifest to the folder o.Out. Finished
+// runs are kept in its subfolder .cells, so that an interrupted call can be continued. Only one call at a time may
+// write there.
 func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 // predictionsCommand is the beginning of the command that makes a figure of predictions.
 const predictionsCommand = "proactivedp propose --check"
 
-// RedrawPredictions draws the figures of predictions in the folder out again in the style of d, from their data
-// and manifests. Nothing is trained, and the data stay the same to the byte. It returns the names of the folders.
+// RedrawPredictions draws the figures of predictions in the folder out again in the style of d, from their data and
+// manifests. Nothing is trained, and the data do not change. It returns the names of the folders that it drew.
 func RedrawPredictions(out string, d results.Drawing) ([]string, error) {
 	if err := errors.Join(d.Validate(), checkOut(out)); err != nil {
 		return nil, err

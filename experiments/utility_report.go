@@ -18,13 +18,13 @@ import (
 	"proactivedp/train/pool"
 )
 
-// UtilityReport is the result of Graph: how much of its accuracy a trained model keeps under noise,
-// with a line for each clipping norm.
+// UtilityReport is the result of Graph: how much of its accuracy a trained model keeps under noise, with a line for
+// each clipping norm.
 type UtilityReport struct {
 	Lines      []*pool.Utility  `json:"lines"`
 	TestRows   int              `json:"test_rows"`
 	JudgedOn   string           `json:"judged_on"`      // description of the TestRows
-	Majority   float64          `json:"majority_share"` // the metric without looking at the features, see models.Metric.Baseline
+	Majority   float64          `json:"majority_share"` // best metric that a constant prediction reaches, see models.Metric.Baseline
 	Synthetic  bool             `json:"synthetic_data"`
 	DataNote   string           `json:"data_note,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
@@ -32,8 +32,9 @@ type UtilityReport struct {
 	Spec       pool.UtilitySpec `json:"config"`      // spec with clipping norm 0; each line has its own
 }
 
-// Graph makes a utility graph: for each clipping norm it trains a model without noise and measures how much accuracy the model keeps when noise is added to its
-// parameters. A long run shows its progress on progress, unless that is nil.
+// Graph makes a utility graph. For each clipping norm in clips it trains a model without noise, and measures how much
+// accuracy the model keeps when noise is added to its parameters. The graph reads the data without noise: no (ε, δ)
+// covers it. A long run shows a progress bar on progress, unless that is nil.
 func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips []float64, perf sim.Perf,
 	progress io.Writer) (*UtilityReport, error) {
 	if len(clips) == 0 {
@@ -68,8 +69,7 @@ func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips 
 	return r, nil
 }
 
-// WriteText writes the report as text. It gives the accuracies of w* + n as fractions of that of
-// w*.
+// WriteText writes the report as text. The accuracies with noise are fractions of the accuracy without noise.
 func (r *UtilityReport) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s of w* + n over that of w*, on the %s: %s of %s\n",
 		r.Spec.Train.MetricName(), r.JudgedOn, decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic,
@@ -107,7 +107,7 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 	return nil
 }
 
-// Write writes the graph as a figure to a folder: the picture drawn as d says, the data and a manifest.
+// Write writes the graph to the folder dir as a figure: the picture, drawn as d says, the data and a manifest.
 func (r *UtilityReport) Write(
 	dir, command string, d results.Drawing, source *train.Source, took time.Duration,
 ) error {

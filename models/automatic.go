@@ -6,11 +6,10 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// AutomaticClipper is a Model whose gradients can be clipped automatically: every gradient g is multiplied by
-// C/(‖g‖ + γ), whether it is longer than C or not (Z. Bu, Y.-X. Wang, S. Zha, G. Karypis, "Automatic
-// Clipping: Differentially Private Deep Learning Made Easier and Stronger", NeurIPS 2023, with γ =
-// [AutomaticGamma]). The result is shorter than C, so the sensitivity of the sum is C as before. C then only
-// scales the steps.
+// AutomaticClipper is a Model whose gradients can be clipped automatically. Every gradient g is then multiplied by
+// C/(‖g‖ + γ), even if its norm is below C (Z. Bu, Y.-X. Wang, S. Zha, G. Karypis, "Automatic Clipping:
+// Differentially Private Deep Learning Made Easier and Stronger", NeurIPS 2023, with γ = [AutomaticGamma]). The
+// result is shorter than C, so the sensitivity of the sum is C as before. C then only scales the steps.
 type AutomaticClipper interface {
 	Model
 	// WithAutomaticClipping returns the model with automatic clipping. Its [Model.ClippedGradSum] and related methods
@@ -20,14 +19,12 @@ type AutomaticClipper interface {
 	ClipsAutomatically() bool
 }
 
-// AutomaticGamma is the constant γ of automatic clipping, which multiplies each gradient g by C/(‖g‖ +
-// γ), see AutomaticClipper.
+// AutomaticGamma is the constant γ in the factor C/(‖g‖ + γ) of automatic clipping: see AutomaticClipper.
 const AutomaticGamma = 0.01
 
-// AutomaticFactor returns the factor by which automatic clipping multiplies a gradient of the given
-// norm: C/(‖x‖ + γ), where C is clip and γ is AutomaticGamma. It may be above 1. It is made slightly
-// smaller, so that rounding does not lengthen the product beyond C. ok is false where that of
-// [ClipFactor] is.
+// AutomaticFactor returns the factor by which automatic clipping multiplies a gradient of the given norm: C/(‖g‖ +
+// γ), where C is clip and γ is AutomaticGamma. The factor may be above 1. It is slightly smaller than the formula
+// says, so that rounding cannot make the product longer than C. ok is false in the same cases as for [ClipFactor].
 //
 // The product with a vector of the given norm is not longer than C. Let u = 2^-53, let n be the computed norm, and
 // let the true one be at most n(1 + 2^-22) + e. Here 2^-22 stands for the relative errors that [ClipMargin] is

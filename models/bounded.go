@@ -7,11 +7,11 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Bounded is a Model whose computed sum has the sensitivity C that the noise is scaled to,
-// including rounding.
+// Bounded is a Model that guarantees the sensitivity of the sum as the computer adds it, including rounding: one
+// record changes the sum by at most the clipping norm C. The noise is scaled to C.
 //
-// Sums of floating-point numbers are rounded according to their size. So one record more or less
-// may change the rounding of everything that is added after it: a clipped sum in float32 can change
+// Floating-point numbers are rounded according to their size. So one record more or less may change the rounding of
+// everything that is added after it: a clipped sum in float32 can change
 // by many times C (S. Casacuberta, M. Shoate, S. Vadhan, C. Wagaman, "Widespread Underestimation of
 // Sensitivity in Differentially Private Libraries and How to Fix It", CCS 2022). A Bounded model
 // proves how much rounding can change the sum, and clips each example below C by that amount.
@@ -20,16 +20,15 @@ import (
 // statement says so.
 type Bounded interface {
 	Model
-	// WideGradSum sets sum, of length d, to the sum of ClippedGradSum before it is rounded to
-	// float32. Let one record be removed from a sample, while the others keep their numbers (the
-	// rows of the data set in Batch.Rows). For all params and data, the norm of the difference of
-	// the two sums is at most clip. If one record is replaced, it is at most 2·clip. For a finite
-	// clip, the order of a batch changes no bit. A finite clip must be in [dp.MinScale,
-	// dp.MaxScale]. A sample larger than MaxSample, or than a smaller limit of the model, is an
-	// error.
+	// WideGradSum sets sum, of length d, to the sum that ClippedGradSum computes, before it is rounded to float32.
+	// Suppose that one record is removed from a sample and that the others keep their numbers (the rows of the data
+	// set in Batch.Rows). Then the norm of the difference of the two sums is at most clip, for all params and data.
+	// If one record is replaced, it is at most 2·clip. For a finite clip, the order of a batch changes no bit. clip
+	// must be +Inf or in [dp.MinScale, dp.MaxScale]. A sample larger than MaxSample, or than a smaller limit of the
+	// model, is an error.
 	WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error
-	// Shade returns the bound on what rounding adds, as a fraction ρ of C: each example is clipped
-	// to C/(1+ρ). It does not depend on data and is at most MaxShade.
+	// Shade returns the share ρ of the clipping norm C that is reserved for rounding errors: each example is clipped
+	// to C/(1+ρ). It is in [0, MaxShade] and does not depend on data.
 	Shade() float64
 }
 
@@ -42,16 +41,16 @@ type Adder interface {
 	AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error
 }
 
-// Reader is a Model that can load the data of a batch into the processor's caches in advance, which
-// makes the next sum of gradients faster.
+// Reader is a Model that can load the data of a batch into the processor's caches in advance. The sum of gradients of
+// that batch is then computed faster.
 type Reader interface {
 	Model
-	// Ahead prefetches the first data of the batch. It changes no result.
+	// Ahead starts to load the first data of b into the caches and returns at once. It changes no result.
 	Ahead(b data.Batch)
 }
 
-// Sensitivity returns a sentence for privacy statements. It says whether rounding is included in the
-// bound on how much one record can change the sums that m computes.
+// Sensitivity returns the end of a sentence for privacy statements: by how much one record can change a sum that m
+// computes, and whether that includes rounding.
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {
@@ -60,9 +59,8 @@ func Sensitivity(m Model) string {
 	return "changes by at most C if a record is added or removed, including rounding: " + clippedTo(b)
 }
 
-// MaxShade is the largest value of Bounded.Shade, the fraction of the clipping norm that a model may
-// reserve for rounding errors. MaxSample is the largest number of records in a sample for which a
-// Bounded model bounds these errors.
+// MaxShade is the largest Bounded.Shade, the share of the clipping norm that a model may reserve for rounding errors.
+// MaxSample is the largest sample, in records, for which a Bounded model must bound these errors.
 const (
 	MaxShade  = 1e-3
 	MaxSample = 1 << 22
@@ -77,8 +75,8 @@ func CheckSample(b data.Batch) error {
 	return nil
 }
 
-// Narrow computes ClippedGradSum by WideGradSum. It overwrites wide and sets sum to wide rounded to
-// float32. The two must have the same length.
+// Narrow implements ClippedGradSum for a Bounded model. It calls WideGradSum with wide, and sets sum to wide rounded
+// to float32. sum and wide must have the same length.
 func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.Batch, clip float64, s Scratch) error {
 	if err := m.WideGradSum(wide, params, b, clip, s); err != nil {
 		return err
@@ -87,8 +85,8 @@ func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.B
 	return nil
 }
 
-// Sums computes sums of clipped gradients of any Model. It uses the method of the model that has the
-// best guarantee and speed: that of Adder, Bounded or Model. Only one goroutine may use it at a time.
+// Sums computes sums of clipped gradients for any Model, by the best method that the model has: that of Adder,
+// Bounded or Model. Only one goroutine may use a Sums at a time.
 type Sums struct {
 	model   Model
 	bounded Bounded // the model, or nil
@@ -98,7 +96,7 @@ type Sums struct {
 	narrow  []float32 // for models that are not Bounded
 }
 
-// NewSums returns a Sums for the model. It allocates its working memory when it is first needed.
+// NewSums returns a Sums for the model. The Sums allocates working memory when it first needs it.
 func NewSums(m Model) *Sums {
 	s := &Sums{model: m}
 	s.bounded, _ = m.(Bounded)
@@ -107,8 +105,7 @@ func NewSums(m Model) *Sums {
 	return s
 }
 
-// Wide returns working memory for a sum: a vector of the model's length d. Each call returns the same
-// vector.
+// Wide returns the working memory for a sum: a vector of the model's length d. Each call returns the same vector.
 func (s *Sums) Wide() []float64 {
 	if s.wide == nil {
 		s.wide = make([]float64, s.model.NumParams())
@@ -124,8 +121,8 @@ func (s *Sums) Ahead(b data.Batch) {
 	}
 }
 
-// GradSum sets sum, of length d, to the sum of clipped gradients. It uses WideGradSum if the model
-// is Bounded, and ClippedGradSum otherwise.
+// GradSum sets sum, of length d, to the sum of the batch's gradients, each clipped to the norm clip. It calls
+// WideGradSum if the model is Bounded, and ClippedGradSum otherwise.
 func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	if s.bounded != nil {
 		return s.bounded.WideGradSum(sum, params, b, clip, scratch)
@@ -140,8 +137,7 @@ func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float
 	return nil
 }
 
-// AddGradSum adds the sum of GradSum to u, of length d. It adds in float64 and then rounds to
-// float32.
+// AddGradSum adds to u, of length d, the sum that GradSum computes. It adds in float64 and then rounds to float32.
 func (s *Sums) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	if s.adder != nil {
 		return s.adder.AddGradSum(u, params, b, clip, scratch)

@@ -6,11 +6,10 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Grid is a fixed-point format in which clipped gradients are added exactly, in any order and by
-// any number of workers. Each coordinate of a clipped gradient is rounded once, to a multiple of a
-// unit between C·2^-27 and C·2^-26. Sums of such multiples are exact in float64 as long as they
-// stay below 2^53 units. So if no added coordinate exceeds 16·C, MaxSample gradients can be added,
-// and a record changes the sum by exactly what it adds.
+// Grid is a fixed-point format in which clipped gradients are added without rounding errors, in any order and by any
+// number of workers. Each coordinate of a clipped gradient is rounded once, to a multiple of a unit between C·2^-27
+// and C·2^-26. Sums of such multiples are exact in float64 as long as they stay below 2^53 units. So MaxSample
+// gradients can be added if no coordinate exceeds 16·C. One record then changes the sum by exactly what it adds.
 //
 // Rounding moves a vector of d coordinates by at most GridError(d)·C.
 type Grid struct {
@@ -20,8 +19,8 @@ type Grid struct {
 	magic float64
 }
 
-// NewGrid returns the grid for a clipping norm C in [dp.MinScale, dp.MaxScale]. The grid for +Inf
-// does not round.
+// NewGrid returns the grid for the clipping norm C = clip, in [dp.MinScale, dp.MaxScale]. For +Inf it returns a grid
+// that does not round.
 func NewGrid(clip float64) Grid {
 	if math.IsInf(clip, 1) {
 		return Grid{}
@@ -35,16 +34,16 @@ const (
 	mantissa = 1<<52 - 1
 )
 
-// Round returns the multiple of the unit nearest to x. |x| must be at most 2^24·C.
+// Round returns the multiple of the grid's unit that is nearest to x. |x| must be at most 2^24·C, where C is the
+// clipping norm.
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }
 
-// AddRows adds rows of x times f to one or more sums; see f32.AddRows. Each product is rounded to
-// a multiple of the grid's unit. It may be at most 16·C, where C is the clipping norm.
+// AddRows adds rows of x, times the factors f, to one or more sums: see f32.AddRows. Each product is rounded to a
+// multiple of the grid's unit. A product may be at most 16·C, where C is the clipping norm.
 func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64) {
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }
 
-// GridError returns by how much a vector of d coordinates can become longer when each coordinate is
-// rounded to a Grid. The result is a fraction of the clipping norm C. Each coordinate moves by at most
-// half a unit of the grid.
+// GridError returns by how much rounding to a Grid can lengthen a vector of d coordinates, as a share of the clipping
+// norm C. Each coordinate moves by at most half a unit of the grid.
 func GridError(d int) float64 { return math.Sqrt(float64(d)) * 0x1p-27 }

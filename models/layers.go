@@ -6,8 +6,8 @@ import (
 	"proactivedp/nn"
 )
 
-// Layered is a Model that can describe its layers and where their weights are in the parameter vector,
-// so that it can be exported.
+// Layered is a Model that can describe its layers, and where their weights are in the parameter vector. Exports to
+// other formats need this.
 type Layered interface {
 	Model
 	// Layers returns the layers in the order in which an example passes them. The parameter vector has
@@ -22,8 +22,8 @@ type Layer struct {
 	Bias   *Tensor `json:"bias,omitempty"`   // [out]; nil without parameters
 }
 
-// Tensor names a part of the parameters. The name begins with the number of the layer, from 0 on, as in a
-// Sequential of PyTorch.
+// Tensor names a part of the parameters, such as "0.weight". The name begins with the number of the layer, from 0, as
+// in a Sequential of PyTorch. Shape has the sizes of its dimensions.
 type Tensor struct {
 	Name  string `json:"name"`
 	Shape []int  `json:"shape"`
@@ -38,7 +38,8 @@ func (t Tensor) Size() int {
 	return size
 }
 
-// NewLayer returns layer number i, from 0 on, with weights of this shape.
+// NewLayer returns layer number i, from 0. shape is the shape of its weights: first the number of outputs, which is
+// also the length of its bias.
 func NewLayer(i int, name string, shape ...int) Layer {
 	return Layer{name, &Tensor{fmt.Sprintf("%d.weight", i), shape}, &Tensor{fmt.Sprintf("%d.bias", i), shape[:1]}}
 }

@@ -1,14 +1,14 @@
-// Package models defines what the trainer needs of a model: a flat vector of float32 parameters,
-// and a sum of clipped per-example gradients. That is all that models know about privacy: the
-// clipping norm is an argument, and others add the noise.
+// Package models defines what a model is for private training: a flat vector of float32 parameters, and a method that
+// sums clipped per-example gradients. Models know nothing else about privacy: the clipping norm is an argument, and
+// the caller adds the noise.
 //
-// The packages below this one have models to use. NewNetwork makes a model from layers of package
-// nn. Any other type that satisfies the contract of Model works too:
+// The packages below this one contain models. NewNetwork makes a model from layers of package nn. Any other type that
+// satisfies the contract of Model works too:
 //
 //	model, err := logreg.NewRidge(d.Features, 1/float64(n))
 //	model := models.NewNetwork("mlp", net)
 //
-// Package models/modeltest tests that contract for a custom model in one call.
+// Package models/modeltest tests whether a type satisfies the contract, in one call.
 package models
 
 import (
@@ -23,9 +23,9 @@ import (
 // One scratch can be used by one call at a time.
 type Scratch any
 
-// Model is a differentiable classifier with d parameters. A Model is immutable and safe for
-// concurrent use: everything that changes is in the arguments. Methods do not keep the slices that
-// they get, and do not allocate once the scratch has grown to the batch.
+// Model is a differentiable classifier or regression model with d parameters. A Model is immutable and safe for
+// concurrent use: everything that changes is passed as an argument. Methods do not keep the slices that they get, and
+// allocate nothing once the scratch has grown to the batch size.
 type Model interface {
 	// Name returns the model's name on the command line.
 	Name() string
@@ -47,9 +47,9 @@ type Model interface {
 	Predict(labels []int32, params []float32, b data.Batch, scratch Scratch)
 }
 
-// Checker is a Model that knows on which data sets it can be evaluated. So a configuration with an
-// unsuitable data set is an error before the run, and not a panic or a meaningless result during
-// it. Every model whose methods rely on the number of columns or classes should be a Checker.
+// Checker is a Model that can check whether a data set is suitable. An unsuitable data set is then an error before
+// the run, and not a panic or a meaningless result during it. Every model whose methods rely on the number of columns
+// or classes should be a Checker.
 type Checker interface {
 	Model
 	// Check returns an error that says what the model needs, unless the model can be evaluated on
@@ -57,13 +57,13 @@ type Checker interface {
 	Check(d *data.Dataset) error
 }
 
-// ErrDiverged is the error for gradients or parameters that are not finite: they have left the
-// range in which the model can be evaluated.
+// ErrDiverged is the error for gradients or parameters that are not finite. Training has then left the range in which
+// the model can be evaluated.
 var ErrDiverged = errors.New("training has diverged: not finite")
 
-// ClipMargin keeps a clipped gradient's norm at or below C although its coordinates are rounded to
-// float32 after scaling, each with a relative error of a few units of 2^-24. A norm is multiplied
-// by it before clipping.
+// ClipMargin is the number by which ClipFactor multiplies a norm before it clips. It keeps the norm of a clipped
+// gradient at or below C although the coordinates are rounded to float32 after scaling, each with a relative error of
+// a few units of 2^-24.
 const ClipMargin = 1 + 0x1p-21
 
 // ClipFactor returns the factor in (0, 1] that brings a gradient of the given norm to at most clip,
@@ -79,7 +79,7 @@ func ClipFactor(norm, clip float64) (factor float64, ok bool) {
 	return 1, true
 }
 
-// MaxNorm is the largest norm of a gradient whose square is still finite in float64.
+// MaxNorm is the largest norm of a gradient whose square is finite in float64.
 const MaxNorm = 1.3e154
 
 // CheckFinite returns an error that wraps ErrDiverged if a parameter is not finite.

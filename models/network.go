@@ -10,10 +10,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Network is a neural network with softmax cross-entropy. It takes batches of images of the
-// network's shape, or of rows with as many features, in the order [channel][y][x]. The data set may
-// have at most the network's number of classes. Check reports other data sets; with them, methods
-// panic.
+// Network is a neural network with softmax cross-entropy as its loss. It takes batches of images of the network's
+// shape, or of rows with as many features, in the order [channel][y][x]. The data set may have at most the network's
+// number of classes. Check returns an error for other data sets; methods would panic with them.
 type Network struct {
 	name      string
 	net       *nn.Net
@@ -29,31 +28,31 @@ var _ interface {
 	Stochastic
 } = (*Network)(nil)
 
-// Stochastic is a Model whose gradient is random (dropout). Each batch then draws a new network.
-// The draws for an example depend on its place in the batch. So if a record is removed, the draws
-// of other examples change. But all draws are independent and identically distributed. So the draws
-// of two neighbours can be paired example by example, and given the pairs, the sums differ as a
-// Bounded model says. The guarantee of the noise holds for every pair, and therefore, by joint
+// Stochastic is a Model whose gradient is random, because each batch draws a new network (dropout). This does not
+// weaken privacy. The draws for an example depend on its place in the batch, so if a record is removed, the draws of
+// other examples change. But all draws are independent and identically distributed. So the draws of two neighbouring
+// data sets can be paired example by example, and given the pairs, the sums differ as a Bounded model says. The
+// guarantee of the noise holds for every pair, and therefore, by joint
 // convexity, for the mixture.
 type Stochastic interface {
 	Model
-	// Draw sets the stream for dropout in later calls of ClippedGradSum with this scratch. They
-	// draw from it in order. nil makes them deterministic, as with a new scratch.
+	// Draw makes later calls of ClippedGradSum and related methods with this scratch draw from s, in order. nil turns
+	// the randomness off, as in a new scratch.
 	Draw(scratch Scratch, s *rng.Stream)
 }
 
 // NewNetwork returns a model that evaluates net. name is its name on the command line.
 func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name, net: net} }
 
-// WithAutomaticClipping implements AutomaticClipper. The proof at nn.Rounding needs that the factor brings every
-// gradient to at most C, which AutomaticFactor does. Then it does not matter that the factor may be above 1: errors of a
-// sum are relative to the vectors that are added.
+// WithAutomaticClipping implements AutomaticClipper. The proof at nn.Rounding still holds: it needs only that the
+// factor brings every gradient to at most C, which AutomaticFactor does. The factor may be above 1, because the
+// errors of a sum are relative to the vectors that are added.
 func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net, true} }
 
 // ClipsAutomatically implements AutomaticClipper.
 func (m *Network) ClipsAutomatically() bool { return m.automatic }
 
-// WithPrecision returns the network with the given precision of products; see nn.Net.WithPrecision.
+// WithPrecision returns a network like m that multiplies with precision p: see nn.Net.WithPrecision.
 func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	net, err := m.net.WithPrecision(p)
 	if err != nil {

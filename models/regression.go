@@ -8,9 +8,9 @@ import (
 	"proactivedp/data"
 )
 
-// Regression compares the predictions of a model of regression with the targets of records, in their
-// original unit. Predictions are clamped to the bounds of the targets. Like [Evaluation], it reads the
-// evaluated records, which no noise protects.
+// Regression compares the predictions of a regression model with the targets of records, in the targets' original
+// unit. Predictions are clamped to the bounds of the targets. The numbers are not private: like [Evaluation], they
+// read the evaluated records without noise.
 type Regression struct {
 	RMSE float64 `json:"rmse"` // root of the mean squared error
 	MAE  float64 `json:"mae"`  // mean absolute error
@@ -24,8 +24,8 @@ type Regression struct {
 	MedianMAE float64 `json:"mae_of_median"`
 }
 
-// Predictions returns the predictions of a model of regression for the batch, in the original unit of the
-// targets and clamped to their bounds.
+// Predictions returns the predictions of a regression model for the batch, in the original unit of the targets and
+// clamped to their bounds.
 func Predictions(m Scorer, params []float32, b data.Batch, scratch Scratch) []float64 {
 	z := make([]float64, b.Len())
 	InParts(b, func(from, to int, part data.Batch) { m.Logits(z[from:to], params, part, scratch) })
@@ -35,8 +35,8 @@ func Predictions(m Scorer, params []float32, b data.Batch, scratch Scratch) []fl
 	return z
 }
 
-// EvaluateRegression evaluates the predictions of [Predictions] for the batch. Without examples, all numbers
-// are 0.
+// EvaluateRegression compares predictions, as [Predictions] returns them, with the targets of the batch. If the batch
+// is empty, all numbers are 0.
 func EvaluateRegression(predictions []float64, b data.Batch) *Regression {
 	r := new(Regression)
 	n := float64(b.Len())

@@ -8,12 +8,12 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Rows holds a data set's sparse rows in the form that linear models need: for products with
-// parameter vectors and for sums on a Grid, by row number. Vectors of float64 have Columns columns.
-// Columns that the data set does not have are 0.
+// Rows holds the feature rows of a data set in the form that linear models need: to multiply rows by parameter
+// vectors, and to add rows to sums on a Grid. Rows are named by their number in the data set. Vectors of float64 have
+// Columns columns, and those beyond the data set's features are 0.
 //
-// The results have the same bits however rows are stored. A row is stored dense if vector
-// instructions make up for its zeros.
+// The results have the same bits whether a row is stored sparsely or densely. Rows are stored densely if vector
+// instructions make up for the zeros.
 type Rows struct {
 	data    *data.Dataset
 	value   []float32 // the data set's Value when the rows were read
@@ -47,8 +47,7 @@ func NewRows(d *data.Dataset) *Rows {
 	return r
 }
 
-// denseGain is the number of columns of a dense row that take as much time as one entry of a sparse
-// row.
+// denseGain is how many columns of a dense row take as much time as one entry of a sparse row.
 const denseGain = 8
 
 // copied reports whether the rows are copied, dense and padded to whole vectors.
@@ -76,19 +75,19 @@ func (r *Rows) of(d *data.Dataset) bool {
 		(len(r.value) == 0 || &r.value[0] == &d.Value[0])
 }
 
-// Columns returns the number of columns of a parameter vector or a sum: the number of features,
-// rounded up.
+// Columns returns the number of columns of parameter vectors and sums: the number of features, rounded up to whole
+// vectors of the processor.
 func (r *Rows) Columns() int { return r.columns }
 
 // Squares returns the squared norm ‖x‖² of the row with the given number.
 func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 
-// Parameters copies the first parameters, one for each feature of the data set, to w, which has
-// Columns columns. It sets the other columns to 0.
+// Parameters copies the weights from params, where they come first, to w: one for each feature of the data set. w has
+// Columns columns; the others become 0.
 func (r *Rows) Parameters(w []float64, params []float32) { f32.WidenRow(w, params) }
 
-// Ahead prefetches some rows for a later call of Dots, if they are few. If they are many, most of
-// them arrive while earlier ones are multiplied.
+// Ahead loads at most rowsAhead rows into the processor's caches for a later call of Dots. It does nothing for more
+// rows, because most of these arrive while earlier ones are multiplied.
 func (r *Rows) Ahead(rows []int32) {
 	if r.dense != nil && len(rows) <= rowsAhead {
 		f32.AheadRows(r.dense, r.columns, rows)
@@ -97,9 +96,9 @@ func (r *Rows) Ahead(rows []int32) {
 
 const rowsAhead = 4
 
-// Dots multiplies rows by one or more parameter vectors. z is [vector][row], and w is
-// [vector][column]. Dots sets each z[k][i] to the product of w[k] and the row with number rows[i]. The
-// numbers in w must be float32 values.
+// Dots multiplies rows of the data set by one or more parameter vectors. z is [vector][row], and w is
+// [vector][column]. Dots sets each z[k][i] to the product of w[k] and row rows[i]. The numbers in w must be float32
+// values.
 func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 	if r.dense != nil {
 		f32.RowDots(z, r.dense, r.columns, rows, w)
@@ -120,9 +119,9 @@ func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 	}
 }
 
-// AddRounded adds rows to one or more sums. sum is [sum][column], and f is [sum][row]. To each
-// sum[k] it adds the row with number rows[i] times f[k][i]. Each product is rounded to the grid, and
-// may be at most 16·C.
+// AddRounded adds rows of the data set, times factors, to one or more sums. sum is [sum][column], and f is
+// [sum][row]. To each sum[k] it adds row rows[i] times f[k][i]. Each product is rounded to the grid g, and may be at
+// most 16·C.
 func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	if r.dense != nil {
 		g.AddRows(sum, r.dense, r.columns, rows, f)
@@ -140,15 +139,14 @@ func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	}
 }
 
-// RowCache keeps the Rows of the data sets that a model used last, so that they are read once for
-// all its callers. The zero value is empty. It is safe for concurrent use.
+// RowCache keeps the Rows of the last four data sets that a model read, so that a data set need not be read again.
+// The zero value is empty. A RowCache is safe for concurrent use.
 type RowCache struct {
 	kept [4]atomic.Pointer[Rows]
 	next atomic.Uint32
 }
 
-// Of returns the Rows of a data set, from the cache if they are there. The data set must not have
-// images.
+// Of returns the Rows of a data set, from the cache if they are there. The data set must not have images.
 func (c *RowCache) Of(d *data.Dataset) *Rows {
 	for i := range c.kept {
 		if r := c.kept[i].Load(); r != nil && r.of(d) {

@@ -11,7 +11,7 @@ import (
 	"proactivedp/data"
 )
 
-// Scorer is a Model that gives the logits of its classes. The probability of a class is its softmax:
+// Scorer is a Model that gives the logits of its classes. The probability of class k is the softmax of the logits,
 // e^{z_k} / Σ_j e^{z_j}.
 type Scorer interface {
 	Model
@@ -22,8 +22,8 @@ type Scorer interface {
 	Logits(z []float64, params []float32, b data.Batch, scratch Scratch)
 }
 
-// Evaluation compares the predictions of a model with the labels of records. It is post-processing for
-// the training records, but it reads the evaluated records, which no noise protects.
+// Evaluation compares the predictions of a model with the labels of records. Its numbers are not private: for the
+// training records they are post-processing of the model, but they read the evaluated records without noise.
 type Evaluation struct {
 	Accuracy float64 // fraction of the records that are labelled correctly
 	// Confusion[c][p] counts the records of class c for which the model predicts class p.
@@ -42,8 +42,8 @@ type Evaluation struct {
 	AUC *float64
 }
 
-// InParts calls do with at most 1000 examples of the batch at a time, which bounds the scratch. from is the
-// first example of the part, and to is the one after its last.
+// InParts calls do for consecutive parts of the batch with at most 1000 examples each, which limits the working
+// memory. A part has the examples from, …, to−1 of the batch.
 func InParts(b data.Batch, do func(from, to int, part data.Batch)) {
 	const most = 1000
 	for from := 0; from < b.Len(); from += most {
@@ -70,8 +70,8 @@ func logits(m Model, params []float32, b data.Batch, scratch Scratch) []float64 
 	return z
 }
 
-// Evaluate evaluates a model on the batch. Without examples, all numbers are 0. Above 2²⁵ logits,
-// LogLoss and AUC are nil.
+// Evaluate evaluates a model on the batch. If the batch is empty, all numbers are 0. If there are more than 2²⁵
+// logits, LogLoss and AUC are nil.
 func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluation {
 	labels := make([]int32, b.Len())
 	if b.Len() > 0 {
@@ -80,8 +80,8 @@ func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluat
 	return EvaluateLogits(logits(m, params, b, scratch), labels, b)
 }
 
-// EvaluateLogits evaluates the predicted classes of the batch and their logits z, see [Scorer]. With a nil
-// z, LogLoss and AUC are nil.
+// EvaluateLogits evaluates predicted classes and logits z of the batch, see [Scorer]. If z is nil, LogLoss and AUC
+// are nil.
 func EvaluateLogits(z []float64, predicted []int32, b data.Batch) *Evaluation {
 	e := confusion(predicted, b)
 	if len(z) == 0 {
@@ -289,8 +289,8 @@ func (s scoredList) recallAt(precision float64) (recall float64, ok bool) {
 	return recall, true
 }
 
-// Metric is a number by which models are compared. The zero value is the accuracy. Metrics of classes are in
-// [0, 1], and a larger one is better. Those of regression are not bounded, see [Metric.Smaller].
+// Metric is a number by which models are compared, such as accuracy or R². The zero value is the accuracy. Metrics of
+// classifiers are in [0, 1], and larger is better. Metrics of regression have other ranges: see [Metric.Smaller].
 type Metric struct {
 	name      string
 	precision float64 // of recallMetric
@@ -318,7 +318,7 @@ const MetricsUsage = accuracyMetric + ", " + balancedMetric + " (mean recall of 
 	" (of class 1; with several classes the mean), or " + recallMetric + ":P (recall of class 1 at precision P, in (0, 1]); for the model linear " + r2Metric + ", " + rmseMetric +
 	" or " + maeMetric
 
-// ParseMetric returns the metric that a text names, see [MetricsUsage]. "" is the accuracy.
+// ParseMetric returns the metric with the given name, see [MetricsUsage]. "" is the accuracy.
 func ParseMetric(text string) (Metric, error) {
 	switch text {
 	case "":
@@ -349,7 +349,7 @@ func (m Metric) String() string {
 	return m.name
 }
 
-// Check returns an error if the metric is not defined for a model on a data set.
+// Check returns an error if the metric is not defined for this model on this data set.
 func (m Metric) Check(model Model, d *data.Dataset) error {
 	if err := m.checkTargets(model, d); err != nil {
 		return err
@@ -363,8 +363,8 @@ func (m Metric) Check(model Model, d *data.Dataset) error {
 	return nil
 }
 
-// Of returns the metric of a model on the batch. It is 0 where it is not defined: for an empty batch,
-// for scores that are NaN, and for the AUC and the recall if all labels are equal.
+// Of returns the metric of a model on the batch. It returns 0 where the metric is not defined: for an empty batch,
+// for scores that are NaN, and, for the AUC and the recall, if all labels are equal.
 func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch) float64 {
 	if m.Regression() {
 		return EvaluateRegression(Predictions(model.(Scorer), params, b, scratch), b).of(m) // see Check
@@ -390,10 +390,10 @@ func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch)
 	}
 }
 
-// Baseline returns the largest value of the metric that is possible without using the features: by
-// always predicting the same class or, if the metric ranks examples, by giving all the same score.
-// A model has learnt something only if its value is larger. For metrics of regression it is the best value
-// of a constant: the mean target of the rows for r2 and rmse, and their median for mae.
+// Baseline returns the best value of the metric on rows that is possible without using the features: by always
+// predicting the same class or, if the metric ranks examples, by giving all the same score. A model has learnt
+// something only if it does better. For metrics of regression it is the best value of a constant prediction: the mean
+// target of the rows for r2 and rmse, and their median for mae.
 func (m Metric) Baseline(rows data.Subset) float64 {
 	switch {
 	case m.Regression() && rows.Len() == 0, m.name == r2Metric:
@@ -433,9 +433,9 @@ func (m Metric) Baseline(rows data.Subset) float64 {
 	return rows.MajorityShare()
 }
 
-// Rows returns the number of records that determines the sampling error of the metric. counts has the
-// number of records of each class. For the accuracy it is the number of all records, and otherwise that
-// of the rarest class that the metric uses.
+// Rows returns the number of records on which the sampling error of the metric depends. counts has the number of
+// records of each class. For the accuracy it is the number of all records. For other metrics it is the number of
+// records of the rarest class that the metric uses.
 func (m Metric) Rows(counts []int) int {
 	all, present, rarest := 0, 0, 0
 	for _, n := range counts {
@@ -461,8 +461,8 @@ func (m Metric) Rows(counts []int) int {
 	return all
 }
 
-// Variance returns the variance of the metric over samples with the given number of [Metric.Rows],
-// or an upper bound; for the recall at a precision, an estimate. value is the metric's value.
+// Variance returns the variance of the metric over random samples of records, or an upper bound of it. For the recall
+// at a precision it is an estimate. value is the metric's value, and rows is [Metric.Rows] of the sample.
 //
 //   - accuracy and balanced accuracy: binomial. The mean of K recalls has at most the variance of a recall
 //     that is equal to it, divided by K, because x(1−x) is concave.
@@ -486,12 +486,13 @@ func (m Metric) Variance(value, rows float64) float64 {
 	return value * (1 - value) / rows
 }
 
-// Quantile is the quantile of the normal distribution for [Metric.Margin]: with probability 0.05, a
-// value exceeds its expectation by more than Quantile standard deviations.
+// Quantile is the number of standard deviations in [Metric.Margin], a quantile of the normal distribution: a normal
+// value is above its mean by more than Quantile standard deviations with probability 0.05.
 const Quantile = 1.645
 
-// Margin returns the sampling error of a metric's value: [Quantile] times its standard deviation, if it
-// is measured on the given number of records, see [Metric.Rows]. It returns 0 if there are none.
+// Margin returns how far a metric's value can be off because it was measured on few records: [Quantile] times its
+// standard deviation. rows is [Metric.Rows]. The margin is 0 if rows is 0, and otherwise NaN for metrics of
+// regression.
 func (m Metric) Margin(value float64, rows int) float64 {
 	if rows < 1 {
 		return 0
@@ -499,8 +500,8 @@ func (m Metric) Margin(value float64, rows int) float64 {
 	return Quantile * math.Sqrt(m.Variance(value, float64(rows)))
 }
 
-// Chance returns a margin above [Metric.Baseline]. On the given rows, a model that does not use the
-// features exceeds the baseline by more than this margin with probability at most 0.05.
+// Chance returns by how much a model without any use of the features can exceed [Metric.Baseline] by chance. On the
+// given rows, it exceeds the baseline by more than this margin with probability at most 0.05.
 //
 // For the recall at a precision P above the share q of class 1, let D be the Kullback-Leibler
 // divergence of P from q. Of the first k examples in a random order, at least the part P is of

@@ -5,23 +5,24 @@ import (
 	"fmt"
 )
 
-// Weightable is a Model whose loss can be weighted by class. The weight of an example's class multiplies
-// its loss, without any penalty, and so the gradient before it is clipped. The clipped gradient of every
-// example has a norm of at most C as before, so the sensitivity of the sum does not change. The weights
-// must not depend on the records: counted from them, they would be a release that no (ε, δ) covers.
+// Weightable is a Model whose loss can be weighted by class. The loss of an example, without any penalty, and so its
+// gradient before clipping are multiplied by the weight of its class. The clipped gradient still has a norm of at
+// most C, so the sensitivity of the sum does not change. The weights must not be computed from the records: that
+// would be a release that no (ε, δ) covers.
 type Weightable interface {
 	Model
 	// WithClassWeights returns the model with these weights, one for each class, see CheckClassWeights.
 	WithClassWeights(weights []float64) (Model, error)
 }
 
-// LeastClassWeight and MostClassWeight are the limits of a class weight, see Weightable.
+// LeastClassWeight and MostClassWeight are the limits of a class weight: see Weightable.
 const (
 	LeastClassWeight = 1e-3
 	MostClassWeight  = 1e3
 )
 
-// CheckClassWeights returns an error unless there is a weight in [1e-3, 1e3] for each of the classes.
+// CheckClassWeights returns an error unless weights has one weight in [LeastClassWeight, MostClassWeight] for each of
+// the given number of classes.
 func CheckClassWeights(weights []float64, classes int) error {
 	var errs []error
 	if len(weights) != classes {

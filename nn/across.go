@@ -2,11 +2,10 @@ package nn
 
 import "proactivedp/internal/f32"
 
-// across is a product for small maps with many channels. The columns of a tile are the same
-// position of several blocks, so each position uses exactly the taps that fall on the map. The
-// input is first copied to the order [y][x][channel][block][lane]. If the weights are not in the
-// order of the terms, they are copied into panels of a tile's rows. Then everything that a tile
-// reads is contiguous.
+// across is the product of a convolution whose feature maps are small and have many channels. The columns of a tile
+// are the same position in several blocks, so each position uses exactly the taps (positions of the kernel) that fall
+// inside the map. The input is first copied to the order [y][x][channel][block][lane]. If the weights are not in the
+// order of the terms, they are copied into panels of a tile's rows. Then everything that a tile reads is contiguous.
 type across struct {
 	product
 	places []f32.Patch // one column each: the position in every block

@@ -13,16 +13,17 @@ import (
 // its own records. Adding a record lengthens one bin by one, splits one bin of 64 records, or makes
 // a new bin. Removing a record does the reverse.
 
-// binSize is the largest number of examples that are added in float32.
+// binSize is the largest number of examples whose gradients are added in float32. The results of these bins are added
+// in float64.
 const binSize = 64
 
-// MaxBatch is the largest number of examples in a batch for which the rounding errors of a sum of
-// gradients are bounded, see Rounding.
+// MaxBatch is the largest batch, in examples, for which the rounding errors of a sum of clipped gradients are
+// bounded: see Rounding.
 const MaxBatch = 1 << 18
 
-// Rounding bounds, as a fraction of C, by how much more than C the sum of GradSum can move when a
-// record is added or removed. It holds if the factors bring every gradient's computed norm to at
-// most C, and for batches of at most MaxBatch.
+// Rounding is the share of the clipping norm C by which floating-point errors can increase the sensitivity of
+// GradSum: adding or removing a record moves the computed sum by at most C·(1 + Rounding). This holds for batches of
+// at most MaxBatch examples, if the factors bring every gradient's computed norm to at most C.
 //
 // One bin changes: it has n ≤ 64 examples before the record is added, and n+1 after, in one or more
 // bins of at most 64. The kernels of every class except matrix tiles add in the order of the terms.
@@ -51,7 +52,7 @@ const MaxBatch = 1 << 18
 // and after.
 const Rounding = (binSize+1)*(2*binSize+2)*0x1p-24 + 0x1p-17
 
-// appendBins appends the ends of the bins of rows, which must be in ascending order.
+// appendBins appends to ends the end of each bin of rows. rows must be in ascending order.
 func appendBins(ends []int, rows []int32) []int { return splitBins(ends, rows, 0, len(rows), 30) }
 
 // splitBins appends the ends of the bins of rows[from:to], whose numbers are equal in all bits

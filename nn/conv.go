@@ -15,8 +15,9 @@ type conv struct {
 	pool      *pool // the max pooling that directly follows, or nil
 }
 
-// contraction is a sum over taps for all positions of the blocks [from, to), with the weights w.
-// prepare gets the weights before.
+// contraction is one of the two large sums of a convolution: the forward pass, or the derivative by the input.
+// prepare gets the weights w first. run then computes the sum over the taps for all positions of the blocks [from,
+// to).
 type contraction interface {
 	prepare(s *Scratch, w []float32)
 	run(s *Scratch, w, bias []float32, from, to int)

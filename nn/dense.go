@@ -7,7 +7,7 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// dense is an affine map of all features.
+// dense is a dense (fully connected) layer: an affine function of all inputs.
 type dense struct {
 	affine
 	in, out *value

@@ -6,7 +6,8 @@
 //	...
 //	model := models.NewNetwork("own", net) // package sim trains it
 //
-// Examples are images, or rows of numbers of the same size.
+// Examples are images, or rows of numbers of the same size. In this package, a map is a feature map: one channel of
+// an image or of a layer's output. A tap is one position in the kernel of a convolution.
 //
 // Sixteen examples (f32.Lanes) form a block. The activations of a block are stored as
 // [channel][y][x][lane], where a lane is one example. So every kernel does the same to all examples of
@@ -22,11 +23,11 @@
 // Xu, "Scalable and Efficient Training of Large Convolutional Neural Networks with Differential
 // Privacy", arXiv:2205.10683). Either way there is one forward and one backward pass.
 //
-// Products can be of bfloat16, in half the time; see BF16.
+// Products can be computed in bfloat16, in about half the time: see BF16.
 //
-// If the machine has matrix tiles (AMX), they compute the products of large layers from numbers
-// that are split into parts; see Precision and Net.Tiled. The bits of such a network's results
-// depend on that class of kernels. The guarantees for its sums do not.
+// If the machine has matrix tiles (AMX), they compute the products of large layers. Numbers are split into parts for
+// them: see Precision and Net.Tiled. The bits of the results then differ from those of other machines. The guarantees
+// for the sums are the same.
 //
 // Everything runs in one goroutine, and results depend only on the arguments.
 package nn

@@ -7,7 +7,7 @@ import (
 	"proactivedp/rng"
 )
 
-// dropout multiplies features by 0 or 1/(1−rate).
+// dropout is the layer Dropout: it multiplies features by 0 or 1/(1−rate).
 type dropout struct {
 	in, out *value
 	kept    int // slot: the factors, 0 or 1/(1−rate)
@@ -15,7 +15,7 @@ type dropout struct {
 	scale   float32
 }
 
-// dropoutUnits is the unit of a rate: draws have 16 bits.
+// dropoutUnits is the number of steps in which a rate is given: each draw has 16 bits.
 const dropoutUnits = 1 << 16
 
 func (l Dropout) add(n *Net, in *value) (*value, error) {

@@ -6,9 +6,9 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// ghostGradients never computes the gradients of single examples. Let x_p be the input under the
-// kernel at output position p, and δ_p the derivative there. An example's gradient is Σ_p δ_p x_pᵀ,
-// and
+// ghostGradients computes the norms and the clipped sum of a convolution's gradients without ever storing the
+// gradient of a single example. Let x_p be the input under the kernel at output position p, and δ_p the derivative of
+// the loss there. An example's gradient is Σ_p δ_p x_pᵀ, and
 //
 //	‖Σ_p δ_p (x_p, 1)ᵀ‖² = Σ_{p,q} ⟨δ_p, δ_q⟩·(⟨x_p, x_q⟩ + 1),
 //
@@ -62,7 +62,7 @@ type ghostTap struct {
 	terms     [acrossBlocks]*f32.Terms
 }
 
-// ghostly reports whether Gram matrices cost less than writing and adding every example's gradient.
+// ghostly reports whether ghostGradients costs less than writing and adding every example's gradient.
 func (c *conv) ghostly() bool {
 	// element is the cost of writing, squaring and adding one element of a gradient, in
 	// multiplications of the Gram matrices.

@@ -9,32 +9,31 @@ import (
 	"proactivedp/rng"
 )
 
-// ErrNotFinite reports a gradient that contains NaN or an infinity, usually because training has
-// diverged.
+// ErrNotFinite reports a gradient that contains NaN or an infinity. Usually training has then diverged.
 var ErrNotFinite = errors.New("a gradient is not finite")
 
-// Factor returns the number by which an example's gradient of the given norm is multiplied before it is
-// added to the sum, such as the clip factor min{1, C/norm}. The second result is false if norm is
+// Factor is the function that clips: it returns the number by which an example's gradient of the given norm is
+// multiplied before it is added to the sum, for example min{1, C/norm}. The second result must be false if norm is
 // negative, infinite or NaN.
 type Factor func(norm float64) (float64, bool)
 
-// GradSum sets sum to Σ_b factor(‖g_b‖)·g_b, where g_b is the gradient of the objective for example
-// b of the batch. If factor is nil, the gradients are summed without weights and no norms are
-// computed. Dropout draws from the stream dropout; nil turns it off. The error is ErrNotFinite if
-// factor refuses a norm, or if a sum without weights is not finite.
+// GradSum sets sum, of length NumParams, to Σ_b factor(‖g_b‖)·g_b, where g_b is the gradient of the objective for
+// example b of the batch. If factor is nil, GradSum computes no norms and adds the gradients unchanged. Dropout
+// layers draw from the stream dropout; nil turns them off. The error wraps ErrNotFinite if factor refuses a norm, or
+// if a sum without factors is not finite.
 //
-// The sum does not depend on the order of the batch. If factor clips to a norm C, a record moves
-// the sum by at most C in exact arithmetic; [Rounding] bounds how much more it can be because of
-// rounding. The norm that factor gets is an upper bound of the norm of the added vector.
+// The sum does not depend on the order of the batch. If factor clips to a norm C, adding or removing a record moves
+// the sum by at most C in exact arithmetic; [Rounding] bounds how much rounding adds to that. The norm that factor
+// gets is never below the norm of the vector that is multiplied, in spite of rounding.
 func (n *Net) GradSum(
 	sum []float64, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {
 	return n.gradSum(sum[:n.params], nil, params, batch, factor, dropout, s)
 }
 
-// AddGradSum adds the sum of GradSum to u. It adds in float64 and then rounds to float32. It is
-// faster than GradSum, because much of the sum is never stored. If a norm is refused, u is
-// unchanged.
+// AddGradSum adds to u the sum that GradSum computes. It adds in float64 and rounds to float32 once. Use it to add
+// gradients to noise: it is faster than GradSum, because most of the sum is never stored. If factor refuses a norm,
+// the error wraps ErrNotFinite and u is unchanged.
 func (n *Net) AddGradSum(
 	u, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {
@@ -81,21 +80,22 @@ func (n *Net) gradSum(
 	return nil
 }
 
-// Loss returns the mean objective over the batch.
+// Loss returns the mean over the batch of the objective: softmax cross-entropy with natural logarithms, times the
+// weight of the class if there are weights.
 func (n *Net) Loss(params []float32, batch data.Batch, s *Scratch) float64 {
 	total := 0.0
 	n.evaluate(params, batch, s, func(at, b int) { total += n.losses(s, batch, at, b) })
 	return total / float64(batch.Len())
 }
 
-// Predict sets labels[i] to the class of the largest logit of example i. If several are equal, it
-// is the first one.
+// Predict sets labels[i] to the predicted class of example i: the class with the largest logit, or the first one if
+// several are equal. labels must be at least as long as the batch.
 func (n *Net) Predict(labels []int32, params []float32, batch data.Batch, s *Scratch) {
 	labels = labels[:batch.Len()]
 	n.evaluate(params, batch, s, func(at, b int) { n.predict(labels[at:min(at+f32.Lanes, len(labels))], s, b) })
 }
 
-// Logits sets z[i*n.Classes()+k] to the logit of class k for example i.
+// Logits sets z[i*n.Classes()+k] to the logit of class k for example i of the batch.
 func (n *Net) Logits(z []float64, params []float32, batch data.Batch, s *Scratch) {
 	classes := n.Classes()
 	n.evaluate(params, batch, s, func(at, b int) {
@@ -103,9 +103,8 @@ func (n *Net) Logits(z []float64, params []float32, batch data.Batch, s *Scratch
 	})
 }
 
-// evaluate runs the forward pass of the batch. For every block it calls f with the number of the
-// block's first example, and with the number b of the block in its chunk, at which the scratch has
-// the logits.
+// evaluate runs the forward pass of the batch. For every block it calls f(at, b). at is the number of the block's
+// first example, and b is the number of the block in its chunk, where the scratch has the logits.
 func (n *Net) evaluate(params []float32, batch data.Batch, s *Scratch, f func(at, b int)) {
 	s.begin(params, batch)
 	defer s.end()
@@ -191,8 +190,8 @@ func factors(s *Scratch, batch data.Batch, first, from, to int, factor Factor) e
 	return nil
 }
 
-// roundDown returns the largest float32 that is at most f ≥ 0. For f far below 1e-38, rounding up
-// would undo the clipping.
+// roundDown returns the largest float32 that is at most f ≥ 0. Rounding to nearest could undo the clipping if f is
+// far below 1e-38.
 func roundDown(f float64) float32 {
 	r := float32(f)
 	if float64(r) > f {

@@ -6,38 +6,38 @@ import (
 	"strings"
 )
 
-// Layer describes one layer of a network: Conv, Dense, ReLU, Tanh, MaxPool, AvgPool or Dropout.
+// Layer is one layer of a network, for New: Conv, Dense, ReLU, Tanh, MaxPool, AvgPool or Dropout.
 type Layer interface {
 	fmt.Stringer
 	// add compiles the layer with input in and returns its output.
 	add(n *Net, in *value) (*value, error)
 }
 
-// Conv is a convolution (as usual in networks, a correlation) with Out filters
-// of Kernel×Kernel, Stride in both directions, and Pad zeros around each input
-// map. Parameters: weights [out][ky][kx][in], then biases [out].
+// Conv is a convolution (in mathematical terms, a correlation, as is usual for networks). It has Out filters of
+// Kernel×Kernel, moves by Stride in both directions, and puts Pad zeros around each input map. Its parameters are the
+// weights [out][ky][kx][in], then the biases [out].
 type Conv struct{ Out, Kernel, Stride, Pad int }
 
-// Dense is an affine map from all inputs, in the order [channel][y][x], to Out features.
-// Parameters: weights [out][in], then biases [out].
+// Dense is a fully connected layer: an affine function from all inputs, in the order [channel][y][x], to Out
+// features. Its parameters are the weights [out][in], then the biases [out].
 type Dense struct{ Out int }
 
-// ReLU is the activation max(x, 0), for each number.
+// ReLU is the activation max(x, 0).
 type ReLU struct{}
 
-// Tanh is the hyperbolic tangent as an activation, for each number.
+// Tanh is the activation tanh(x), the hyperbolic tangent.
 type Tanh struct{}
 
-// MaxPool takes the largest value of each 2×2 window. If several are equal, it is the first one.
+// MaxPool takes the largest value of each 2×2 window, without overlap. If several are equal, the first one gets the
+// derivative.
 type MaxPool struct{}
 
-// AvgPool takes the mean of each 2×2 window.
+// AvgPool takes the mean of each 2×2 window, without overlap.
 type AvgPool struct{}
 
-// Dropout sets features to 0 with probability Rate and divides the others by 1−Rate (N. Srivastava
-// et al., "Dropout", JMLR 15, 2014; dividing means that nothing needs to be done when it is off).
-// Rate must be a multiple of 2⁻¹⁶ in (0, 1). Dropout is on only in GradSum and AddGradSum with a
-// stream.
+// Dropout sets each feature to 0 with probability Rate and divides the others by 1−Rate (N. Srivastava et al.,
+// "Dropout", JMLR 15, 2014). Rate must be a multiple of 2⁻¹⁶ in (0, 1). Dropout acts only in GradSum and AddGradSum,
+// and only if they get a stream. Because of the division, nothing needs to be scaled without it.
 type Dropout struct{ Rate float64 }
 
 func (l Conv) String() string {
@@ -88,7 +88,7 @@ func (p *problems) within(most float64, what string, factors ...int) {
 
 func (p problems) join() error { return errors.Join(p...) }
 
-// halved returns the shape after 2×2 pooling.
+// halved returns the shape after 2×2 pooling, or an error if height or width is odd.
 func halved(in Shape) (Shape, error) {
 	var p problems
 	p.need(in.Height%2 == 0, "height", in.Height, "even")

@@ -12,8 +12,8 @@ import (
 // e^{z_c} − z_y. Its derivative is p − onehot(y), where p is the softmax of z. Both are multiplied by the
 // weight of class y.
 
-// WithClassWeights returns a network like n that multiplies the loss of each example by the weight of
-// its class.
+// WithClassWeights returns a network like n in which the loss of each example is multiplied by the weight of its
+// class. weights[k] is the weight of class k. There must be one for each class.
 func (n *Net) WithClassWeights(weights []float64) *Net {
 	weighted := *n
 	weighted.weights = slices.Clone(weights)

@@ -8,8 +8,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Net is a network that New has compiled from its layers. It has no parameters: methods get them as an
-// argument. It is immutable and safe for concurrent use.
+// Net is a network that New has compiled from its layers. It holds no parameters: its methods get them as an
+// argument, a vector of length NumParams. A Net is immutable and safe for concurrent use.
 type Net struct {
 	// values are the activations, from the input to the logits. Those before index flat are maps,
 	// which are passed on within a group of blocks.
@@ -77,21 +77,20 @@ type learner interface {
 	finish(s *Scratch)
 }
 
-// LayerInfo describes a layer of a network: its output, the number of its parameters, and what it costs
-// to compute for one example.
+// LayerInfo describes a layer of a network: its output, its number of parameters, and its cost for one example.
 type LayerInfo struct {
 	Layer  Layer
 	Out    Shape
 	Params int
-	// Forward, Weights and Inputs count multiply-adds, including those with padding: of the forward
-	// pass, of the weights' gradient, and of the derivative by the layer's input, which the first
-	// layer does not have.
+	// Forward, Weights and Inputs count the multiply-adds of the forward pass, of the weights' gradient, and of the
+	// derivative by the layer's input. They include multiplications by padding. The first layer needs no derivative
+	// by its input.
 	Forward, Weights, Inputs int
 }
 
-// New compiles a network for inputs of the given shape. The last layer must output the logits, one
-// feature per class. The error names the layer by its number, beginning with 1, and lists all of
-// its problems.
+// New compiles a network for examples of the given shape. The last layer must output the logits, one feature for each
+// class. The error names the first layer that is not valid by its number, from 1, and lists all problems of that
+// layer.
 func New(input Shape, layers ...Layer) (*Net, error) {
 	return compile(input, Float32, layers)
 }
@@ -182,16 +181,15 @@ func (n *Net) logits() *value { return n.values[len(n.values)-1] }
 // NumParams returns the number of parameters.
 func (n *Net) NumParams() int { return n.params }
 
-// Tiled reports whether matrix tiles (AMX), if the machine has them, compute some of the network's
-// products. The bits of its results are then those of that class of kernels.
+// Tiled reports whether some products of the network are computed by matrix tiles (AMX) on machines that have them.
+// On such machines the bits of the results differ from those on other machines.
 func (n *Net) Tiled() bool { return n.tiled }
 
 // Layers returns a description of each layer, in order, with the size of its output and its cost.
 func (n *Net) Layers() []LayerInfo { return slices.Clone(n.layers) }
 
-// FLOPs returns the number of floating-point operations for one example in a step of private
-// training, two for each multiply-add: forward pass, derivatives by the activations, and the
-// weights' gradients.
+// FLOPs returns the number of floating-point operations for one example in a step of private training: forward pass,
+// derivatives by the activations, and the weights' gradients. A multiply-add counts as two.
 func (n *Net) FLOPs() int {
 	sum := 0
 	for _, l := range n.layers {

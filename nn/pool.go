@@ -2,7 +2,7 @@ package nn
 
 import "proactivedp/internal/f32"
 
-// pool takes the maximum or the mean of 2×2 windows.
+// pool takes the maximum or the mean of each 2×2 window.
 type pool struct {
 	in, out *value
 	largest bool

@@ -6,23 +6,24 @@ import "fmt"
 type Precision string
 
 const (
-	// Float32 is the default. Matrix tiles (the AMX instructions of some processors; see Net.Tiled) split
-	// each number into three bfloat16 whose sum it is. Gradients are those of float32, to within 1e-5
-	// of the sums of magnitudes.
+	// Float32 is the default. Where matrix tiles (the AMX instructions of some processors; see Net.Tiled) compute a
+	// product, they split each number into three bfloat16 that add up to it. Gradients then equal those of plain
+	// float32 to within 1e-5 of the sums of magnitudes.
 	Float32 Precision = ""
-	// BF16 rounds the numbers of products to bfloat16, which has 8 binary digits, and adds the products in
-	// float32. With AVX512-BF16 this takes little more than half the time. Without it, it is slow, but gives
-	// the same bits. The norm by which an example's gradient is clipped allows for the rounding, see
-	// Rounding. A convolution with a stride, or with numbers of channels that are not multiples of 16,
-	// remains in float32.
+	// BF16 rounds the factors of each product to bfloat16 (8 significant bits) and adds the products in float32. A
+	// processor with AVX512-BF16 needs little more than half the time of Float32. Other processors compute the same
+	// bits, but more slowly than with Float32. Rounding does not weaken the guarantee: the norm by which an example's
+	// gradient is clipped allows for it (see Rounding). A convolution with a stride, or with a number of channels
+	// that is not a multiple of 16, still uses Float32.
 	BF16 Precision = "bf16"
-	// BF16x3 is for matrix tiles. It splits each number into two bfloat16 and each product into three. It takes half the time.
-	// A product has a relative error of up to 3·2^-16. A bound on the resulting error of an example's
-	// gradient is added to the norm by which the gradient is clipped.
+	// BF16x3 is faster on machines with matrix tiles, where it takes about half the time of Float32. It splits each
+	// number into two bfloat16, and each product into three. A product has a relative error of up to 3·2^-16. A bound
+	// on the resulting error of an example's gradient is added to the norm by which the gradient is clipped.
 	BF16x3 Precision = "bf16x3"
 )
 
-// WithPrecision returns a network like n with products of the given precision.
+// WithPrecision returns a network like n that multiplies with precision p. It is an error if p is unknown, or if p is
+// BF16x3 and matrix tiles compute none of the network's products.
 func (n *Net) WithPrecision(p Precision) (*Net, error) {
 	if p != Float32 && p != BF16 && p != BF16x3 {
 		return nil, fmt.Errorf("precision = %q, must be %q, %q, or %q for float32", p, BF16, BF16x3, Float32)

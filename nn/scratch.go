@@ -8,9 +8,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Scratch is working memory for the methods of a Net; only one call at a time may use it. It grows
-// with the largest batch so far, but not beyond what one chunk needs, because a batch is processed
-// in chunks of a few blocks.
+// Scratch is working memory for the methods of a Net. Only one call at a time may use it. It grows with the largest
+// batch so far, up to what one chunk of a few blocks needs, because batches are processed in chunks.
 type Scratch struct {
 	net    *Net
 	floats []store[float32]
@@ -45,15 +44,16 @@ type Scratch struct {
 	windowWork f32.WindowWork
 }
 
-// LeastNorm is the least norm to which a Factor may clip gradients, because numbers below the least
-// float32 are lost. LeastTiledNorm is the same limit if matrix tiles compute the sums; they lose
-// numbers below 2^-126.
+// LeastNorm is the smallest clipping norm that a Factor may use. With a smaller one, numbers below the smallest
+// float32 would be lost. LeastTiledNorm is the limit if matrix tiles compute the sums, because they lose numbers
+// below 2^-126.
 const (
 	LeastNorm      = 1e-21
 	LeastTiledNorm = 1e-13
 )
 
-// WithoutTiles turns off matrix tiles for later calls with this scratch, or turns them on again.
+// WithoutTiles turns off matrix tiles for later calls with this scratch if without is true, and else turns them on
+// again. Use it to clip to a norm below LeastTiledNorm.
 func (s *Scratch) WithoutTiles(without bool) { s.untiled = without }
 
 // slot is the size of a piece of scratch memory: the number of elements per block, and for how many
@@ -133,7 +133,7 @@ func (n *Net) allot() {
 	}
 }
 
-// NewScratch returns working memory for one goroutine that calls the network's methods.
+// NewScratch returns working memory for the network's methods. Each goroutine that calls them needs its own.
 func (n *Net) NewScratch() *Scratch {
 	s := &Scratch{net: n}
 	for _, f := range n.floats {
@@ -151,8 +151,8 @@ func (n *Net) NewScratch() *Scratch {
 	return s
 }
 
-// ScratchBytes returns how many bytes of memory a Scratch needs for batches of this size, without the
-// memory of f32.Product.
+// ScratchBytes returns how many bytes a Scratch needs for batches of up to batch examples. Working memory of single
+// matrix products (f32.ProductScratch) is not included.
 func (n *Net) ScratchBytes(batch int) int64 {
 	blocks, words := n.blocks(batch), 0
 	for _, f := range slices.Concat(n.floats, n.ints) {

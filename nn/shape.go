@@ -6,8 +6,8 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Shape is the size of one example at the input or output of a layer, as channels × height × width. A
-// vector of n features has the shape n×1×1.
+// Shape is the size of one example at the input or output of a layer: channels × height × width. A vector of n
+// features has the shape n×1×1.
 type Shape struct{ Channels, Height, Width int }
 
 // Size returns the number of values in an example of this shape: Channels·Height·Width.
@@ -21,8 +21,8 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%d×%d×%d", s.Channels, s.Height, s.Width)
 }
 
-// layout is the arrangement of a block's maps in memory, [channel][y][x][lane]. Each plane has a
-// border of zeros, to which nothing writes.
+// layout says how the feature maps of a block are stored: as [channel][y][x][lane]. Each map has a border of zeros,
+// of width border, to which nothing writes.
 type layout struct {
 	Shape
 	border int

@@ -7,8 +7,7 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// stretch is one or two positions along an axis, and the taps through which they read the other
-// map.
+// stretch is one or two positions along an axis of a feature map, and the taps through which they read the other map.
 type stretch struct {
 	at    []int // the positions
 	start int   // the place that the first position reads through the first tap

@@ -6,9 +6,9 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// tiledAcross computes the product of across with matrix tiles, if the machine has them. A tile's
-// columns are a position of one block, and its terms are 32 channels under a tap. The weights are
-// split once per step, and the input once for each group of blocks.
+// tiledAcross computes the product of across with matrix tiles on machines that have them. A tile's columns are one
+// position of a block, and its terms are 32 channels under a tap. The weights are split once per step, and the input
+// once for each group of blocks.
 type tiledAcross struct {
 	*across
 	back    bool // weights are read transposed, as [channel][tap][row]

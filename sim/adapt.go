@@ -5,18 +5,19 @@ import (
 	"math"
 )
 
-// Adapt makes clients adapt their sample sizes to their speed. In each round a client draws s_i
-// times a factor in [1/Adapt, Adapt], so that the round takes about as long as s_i gradients take at
-// speed 1. The factor is the nominal mean time of a gradient divided by the client's own mean time
-// so far. The result is at least 1 and at most the number of the client's records. If Adapt is 0,
-// clients use the sizes of the mechanism.
+// Adapt is the largest factor by which a client may change its sample size to adapt to its speed. It is 0 or in (1,
+// MaxAdapt]. If it is 0, clients use the mechanism's sizes s_i. Otherwise, a client that is slower than the nominal
+// speed 1 draws fewer records, and a faster one draws more, so that a round takes about as long as s_i gradients take
+// at speed 1. In each round the client draws s_i times a factor in [1/Adapt, Adapt]: the nominal mean time of a
+// gradient, divided by the client's own mean time so far. The size is at least 1 and at most the number of the
+// client's records.
 //
-// The number of rounds T, the step sizes η̄_i and the permissible delay Υ do not change: they follow
-// from the nominal sizes s_i. The sample and the ledger use the adapted size, which depends on times
-// and not on records.
+// The number of rounds T, the step sizes η̄_i and the permissible delay Υ do not change, because they are computed
+// from the nominal sizes s_i. The sample and the ledger use the adapted size. It depends on times and not on the
+// content of records.
 type Adapt float64
 
-// MaxAdapt is the largest factor that Adapt may be.
+// MaxAdapt is the upper limit of Adapt.
 const MaxAdapt = 1000
 
 // Validate returns an error if a is neither 0 nor in (1, MaxAdapt].
@@ -27,8 +28,7 @@ func (a Adapt) Validate() error {
 	return nil
 }
 
-// largest returns the largest size that a client with n records can draw when the nominal size is
-// given.
+// largest returns the largest size that a client with n records can draw when the mechanism's size is nominal.
 func (a Adapt) largest(nominal, n int) int {
 	if a == 0 {
 		return nominal

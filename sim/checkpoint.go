@@ -23,22 +23,22 @@ var checkpointFormat = sealed.Format{
 	Version: 1,
 }
 
-// MinKey is the least number of bytes that the key of a checkpoint must have.
+// MinKey is the smallest length of a checkpoint's key, in bytes.
 const MinKey = sealed.MinKey
 
 var (
 	// ErrDamaged reports a checkpoint that differs from what was written.
 	ErrDamaged = sealed.ErrDamaged
-	// ErrKey reports a checkpoint that was written with another key, that has a key although none
-	// was given, or that was written without a key although one was given.
+	// ErrKey reports a checkpoint whose key is another than the given one. This includes a checkpoint without a key
+	// when one is given, and the reverse.
 	ErrKey = sealed.ErrKey
 )
 
-// WriteCheckpoint writes the state of the run between two events. The stop function of RunUntil may
-// call it. OpenCheckpoint returns the header again: the caller must use it to check that a restored
-// run has the same configuration. With a secret key of at least MinKey bytes, OpenCheckpoint detects a
-// change by anybody who does not have the key. An empty key means no key. A run that has failed is in
-// the middle of an event, so WriteCheckpoint refuses it.
+// WriteCheckpoint writes the state of the run between two events. Call it between two calls of Step, or in the stop
+// function of RunUntil. The header is the caller's own: OpenCheckpoint returns it, and the caller must use it to
+// check that a restored run has the same configuration. The key is empty (none) or a secret of at least MinKey bytes.
+// With a key, OpenCheckpoint detects any change made by somebody who does not have the key. WriteCheckpoint returns
+// an error for a run that has failed, because such a run stopped in the middle of an event.
 func (v *Virtual) WriteCheckpoint(w io.Writer, header, key []byte) error {
 	if err := v.made(); err != nil {
 		return err
@@ -67,9 +67,9 @@ type Checkpoint struct {
 	state  *io.SectionReader
 }
 
-// OpenCheckpoint reads a checkpoint of size bytes and checks that it is complete. Restore reads its
-// content from r again. The key must be that of WriteCheckpoint. With a key, it refuses a checkpoint
-// that has no HMAC. Without a key, it refuses a checkpoint that has one.
+// OpenCheckpoint reads a checkpoint of size bytes and checks that it is complete. Keep r open, because Restore reads
+// from it again. The key must be the one that WriteCheckpoint got: the error is ErrKey if the keys differ or if only
+// one of the two is empty. A checkpoint that differs from what was written gives ErrDamaged.
 func OpenCheckpoint(r io.ReaderAt, size int64, key []byte) (*Checkpoint, error) {
 	header, state, err := checkpointFormat.Open(r, size, key)
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"proactivedp/rng"
 )
 
-// Update is the message of a client: the noised sum U of one round. The holder of the message owns
-// U.
+// Update is what a client sends after a round: the sum U of the batch's clipped gradients, plus noise. Whoever holds
+// the message owns U.
 type Update struct {
 	Client, Round int
 	U             []float32
 }
 
-// Client is a compute node (Algorithms Setup, ISRReceive and LocalSGDwithDP). A round consists of a
-// call of Begin, one of Compute, and then one of Finish or Abort. Receive may be called at any time
-// between them. A Client is not safe for concurrent use, with one exception: Compute may run during
-// a call of Receive, because neither writes a field that the other reads.
+// Client is one participant of the training (the paper's compute node; Algorithms Setup, ISRReceive and
+// LocalSGDwithDP). It is a state machine that a runner drives: see NewServer. A round consists of a call of Begin,
+// one of Compute, and one of Finish or Abort. Receive may be called at any time between them. A Client is not safe
+// for concurrent use, with one exception: Compute may run during a call of Receive, because neither writes a field
+// that the other reads.
 //
-// Use NewClient to make one. The methods of a zero Client return an error or, if they return none,
-// may panic.
+// Use NewClient to make one. The methods of a zero Client return an error or, if they return none, may panic.
 type Client struct {
 	frame
 	id      int
@@ -44,14 +44,14 @@ type Client struct {
 	state    clientState
 }
 
-// allotted has the rounds of the records in one epoch of allocation of a client.
+// allotted holds which records belong to which round, in one epoch of a client whose mechanism samples by allocation.
 type allotted struct {
 	dp.Allotment
 	client *Client // nil if no epoch was drawn
 	epoch  int
 }
 
-// allot draws the epoch in which the round is, unless a has it, and returns the records of the round.
+// allot returns the records of the round. It draws the round's epoch first, unless a already holds that epoch.
 func (a *allotted) allot(c *Client, round int, ws *Workspace) []int32 {
 	t := c.mech.Batches
 	if epoch := round / t; a.client != c || a.epoch != epoch {
@@ -108,13 +108,13 @@ func (s *clientState) w() []float32 {
 // Done reports whether the client has finished its T rounds.
 func (c *Client) Done() bool { return c.state.i == c.rounds }
 
-// CanBegin reports whether the permissible delay lets the client start its next round i now, with the
-// newest broadcast v̂_k that it has.
+// CanBegin reports whether the client may start its next round now: no round is under way, rounds are left, and the
+// permissible delay Υ(k, i) is true for the next round i and the newest broadcast v̂_k that the client has.
 func (c *Client) CanBegin() bool {
 	return !c.state.busy && !c.Done() && c.delay.Permits(c.state.k, c.state.i)
 }
 
-// Begin starts a round. It panics unless CanBegin.
+// Begin starts the next round. It panics if CanBegin is false.
 func (c *Client) Begin() {
 	if !c.CanBegin() {
 		panic("sim: a round began while Υ was false or another was running")
@@ -131,8 +131,8 @@ func (c *Client) Begin() {
 	}
 }
 
-// Abort gives up the round under way. It panics if no round is under way. Nothing of the round was
-// released, so it may begin again with the same sample and the same noise.
+// Abort gives up the round under way, as a client does that leaves. Nothing of the round was released, so the client
+// may begin the round again, with the same sample and the same noise. Abort panics if no round is under way.
 func (c *Client) Abort() {
 	s := &c.state
 	if !s.busy {
@@ -145,7 +145,8 @@ func (c *Client) Abort() {
 	s.busy = false
 }
 
-// Workspace is working memory for Compute. Only one call may use it at a time.
+// Workspace is working memory for Compute. A runner needs one for each call of Compute that runs at the same time,
+// not one for each client.
 type Workspace struct {
 	sampling, dropout, noise rng.Stream
 	rows                     []int32
@@ -159,13 +160,13 @@ func NewWorkspace(m models.Model) *Workspace {
 	return &Workspace{sums: models.NewSums(m), model: m.NewScratch()}
 }
 
-// Sum returns a vector of the model's length for a sum of gradients.
+// Sum returns the workspace's own vector of the model's length, for the sum of gradients before the noise. Each call
+// returns the same memory.
 func (ws *Workspace) Sum() []float64 { return ws.sums.Wide() }
 
-// Compute sets u, of the model's length, to the release of the round under way:
-// the sum of the sample's clipped gradients at ŵ, plus noise. It depends only on
-// ŵ, the client, the round and the client's root, so it may be repeated. It is
-// an error if no round is under way.
+// Compute sets u to what the round under way will send: the sum of the sample's clipped gradients at the client's
+// parameters ŵ, plus noise. u must have the model's length. The result depends only on ŵ, the client, the round and
+// the client's root, so a repeated call computes the same bits. It is an error if no round is under way.
 func (c *Client) Compute(u []float32, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
@@ -179,14 +180,13 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 	return nil
 }
 
-// Substitute is a function that is called instead of Client.Release to compute what a client sends in
-// its current round. It writes the result to u, of the model's length. It may read the client, but not
-// change it.
+// Substitute is a function that replaces Client.Release, for Config.Substitute. It computes what a client sends in
+// its current round and writes it to u, of the model's length. It may read the client, but not change it.
 type Substitute func(c *Client, u []float32, ws *Workspace) error
 
-// Release sets u, of the model's length, to what the mechanism prescribes for the current round: the
-// sum of the clipped gradients of a random sample, plus noise. Compute calls it, unless
-// Config.Substitute replaces it.
+// Release sets u, of the model's length, to what the mechanism prescribes for the current round: the sum of the
+// clipped gradients of a random sample, plus noise. Compute calls Release, or Config.Substitute if that is set. A
+// Substitute can call it too.
 func (c *Client) Release(u []float32, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
@@ -210,37 +210,36 @@ func (c *Client) ID() int { return c.id }
 // Round returns the number i of the current round, or T after the last.
 func (c *Client) Round() int { return c.state.i }
 
-// Size returns the expected sample size (batch size) of the newest round that the client began.
+// Size returns the expected sample size (batch size) of the current round or, between rounds, of the last one.
 func (c *Client) Size() int { return c.state.size }
 
-// Took records how long the client's newest finished round took. A client that adapts its sample sizes
-// (Adapt) computes its speed from that.
+// Took adds the duration t of the newest finished round to the client's pace. A runner must call it after each round
+// if Config.Adapt is set, because the client computes its speed from these durations.
 func (c *Client) Took(t Time) {
 	c.state.pace.gradients += c.state.size
 	c.state.pace.spent += t
 }
 
-// InRound reports whether a round is under way: it has begun, and it was neither finished nor given
-// up.
+// InRound reports whether a round is under way: after Begin, and before Finish or Abort.
 func (c *Client) InRound() bool { return c.state.busy }
 
 // Newest returns the number k of the newest broadcast that the client has received. At the start it is
 // 0, the number of the initial model.
 func (c *Client) Newest() int { return c.state.k }
 
-// Lag returns the lag i − k of the newest round i, where v̂_k was the newest broadcast that the client
-// had when it began the round.
+// Lag returns by how many rounds the client was ahead of the server when it began its newest round i: i − k, where
+// v̂_k was its newest broadcast at that time.
 func (c *Client) Lag() int { return c.state.lag }
 
-// Ledger returns a copy of the client's ledger: the sampling and noise of all its finished rounds, as
-// accountants count them, and the name of the root that their noise comes from.
+// Ledger returns a copy of the client's ledger: the sampling and noise of all its finished rounds as dp.Events, and
+// the name of the root that the noise comes from.
 func (c *Client) Ledger() dp.Ledger { return c.state.ledger.Named(c.noise()) }
 
 // noise returns the name of the noise in the client's rounds.
 func (c *Client) noise() dp.Noise { return dp.Noise{Name: c.root.Name(), Client: c.id} }
 
-// Sample returns the records of the current round. They are valid until the next call with the same
-// workspace.
+// Sample returns the records that the mechanism draws for the current round. They are stored in ws and valid until
+// the next call with the same ws.
 func (c *Client) Sample(ws *Workspace) data.Batch {
 	if c.mech.Sampling == dp.Allocation {
 		if c.allotted == nil {
@@ -278,7 +277,7 @@ func (c *Client) AddNoise(u []float32, sum []float64, ws *Workspace) {
 	c.mech.AddNoise(u, sum, &ws.noise)
 }
 
-// Finish ends the round with its computed u. In this order, it
+// Finish ends the round under way. u is what Compute set. In this order, Finish
 //
 //  1. counts the round in the ledger,
 //  2. replaces ŵ by the newest broadcast that came during the round, if one came,
@@ -316,8 +315,8 @@ func (c *Client) Finish(u []float32) Update {
 	return Update{Client: c.id, Round: s.i - 1, U: u}
 }
 
-// Receive takes the broadcast of v̂_k (ISRReceive). The client reads v, and nobody may
-// write it, until the client releases it (see letGo in NewClient).
+// Receive takes the broadcast of v̂_k (ISRReceive). The client reads v until it releases it (see letGo in NewClient).
+// Until then, nobody may write it.
 //
 // Broadcasts may be late, overtake each other, or come twice. For example:
 //
@@ -370,11 +369,11 @@ func (c *Client) keep(v *Vector) {
 	c.state.newer = v
 }
 
-// Resume makes a new client continue for one that was lost except for its ledger. Both must have
-// the same number and root. The new client continues with the round after those in the ledger, as if
-// the broadcast of v̂_k had just arrived. It is an error if the client is in a round, if it has
-// finished more rounds than the ledger has, or if the ledger or the broadcast cannot belong to this
-// run. A client that adapts its sample sizes measures its speed again.
+// Resume makes a new client continue for a client that was lost. Only the lost client's ledger is needed. Both must
+// have the same number and root. The new client continues with the round after those in the ledger, as if the
+// broadcast v̂_k had just arrived. It is an error if the new client is in a round, if it has finished more rounds
+// than the ledger has, or if the ledger or the broadcast cannot belong to this run. A client that adapts its sample
+// sizes measures its speed again.
 //
 // The ledger must count every round whose update was sent, even in part. Otherwise:
 //

@@ -47,7 +47,7 @@ type Config struct {
 	Substitute Substitute
 }
 
-// Perf holds settings that change how fast a result is computed, but not the result.
+// Perf holds the settings that change how fast a run is computed. They do not change its result.
 type Perf struct {
 	Workers int // goroutines that compute gradients in Virtual; with 0 or 1, the caller's goroutine does it
 	// MinWork is how many floating-point operations a round of the mean sample size must have for
@@ -59,12 +59,12 @@ type Perf struct {
 // example, for each parameter used.
 const paramFLOPs = 6
 
-// DefaultMinWork is the default of Perf.MinWork. If the model has no method FLOPs, a round of that many
-// operations takes about 100 µs.
+// DefaultMinWork is the default of Perf.MinWork, in floating-point operations of one round. A model without a method
+// FLOPs takes about 100 µs for such a round.
 const DefaultMinWork = paramFLOPs << 17
 
-// FLOPs returns the floating-point operations of one example's clipped gradient. If the model has no
-// method FLOPs, it assumes that every parameter is used.
+// FLOPs returns about how many floating-point operations the clipped gradient of one example takes. It asks the
+// model's method FLOPs. If the model has none, the estimate is 6 for each parameter.
 func (c *Config) FLOPs() float64 {
 	if m, ok := c.Model.(interface{ FLOPs() int }); ok {
 		return float64(m.FLOPs())
@@ -78,7 +78,8 @@ func (c *Config) work() float64 {
 	return c.FLOPs() * float64(run.Computed) / float64(run.Rounds)
 }
 
-// Computing returns how many clients' rounds Virtual computes in parallel with the settings p.
+// Computing returns how many workers Virtual uses with the settings p, which is how many clients' rounds it computes
+// at the same time. It is 1 if a round has less work than Perf.MinWork.
 func (c *Config) Computing(p Perf) int {
 	least := p.MinWork
 	if least == 0 {
@@ -93,8 +94,8 @@ func (c *Config) Computing(p Perf) int {
 // Clients returns the number of clients n.
 func (c *Config) Clients() int { return len(c.Rows) }
 
-// Run returns the number of rounds T of each client, the gradients that these rounds compute (K′), and
-// the rest of K, which is too small for another round.
+// Run returns the number of rounds T of each client, the gradients that these rounds compute (K′ ≤ K), and the rest K
+// − K′, which is too small for another round.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 func (c *Config) frame() frame {
@@ -104,30 +105,30 @@ func (c *Config) frame() frame {
 	}
 }
 
-// LargestSample returns the largest expected sample size that a round can have.
+// LargestSample returns the largest expected sample size (batch size) that a round can have, in records.
 func (c *Config) LargestSample() int {
 	return c.Adapt.largest(c.Run().Max, c.Mechanism.DatasetSize)
 }
 
-// These are the limits of a run: the largest number of clients, and the largest product of the number
-// of clients and the number of parameters. Config.Vectors estimates the memory of a run.
+// MaxClients is the largest number of clients of a run. MaxClientParams limits the number of clients times the number
+// of parameters. Config.Vectors estimates the memory of a run.
 const (
 	MaxClients      = data.MaxParts
 	MaxClientParams = 1 << 30
 )
 
-// InitStream returns the random stream from which the model's default parameters, the global model
-// v̂_0, are drawn.
+// InitStream returns the random stream that draws the model's default parameters. They are the initial global model
+// v̂_0 if Config.Initial is nil.
 func (c *Config) InitStream() *rng.Stream { return c.Roots.Run.Stream(rng.Init, 0, 0) }
 
 // Observer is a function that a runner calls with every broadcast of the server.
 type Observer func(Broadcast)
 
-// Broadcast is a message of the server to its clients: the global model v̂_k, which has the updates of
-// all rounds below k of all clients.
+// Broadcast is a message of the server to its clients: the global model v̂_k. It contains the updates of all rounds
+// below k of all clients, and perhaps some later ones.
 type Broadcast struct {
 	K         int
-	GradComps int       // gradients of each client that v̂_k has at least, by the nominal sizes
+	GradComps int       // least number of gradients of each client that v̂_k contains, computed from the nominal sizes
 	At        Time      // the time on the virtual clock; 0 in Hogwild
 	V         []float32 // v̂_k itself: do not keep or change it
 }
@@ -147,8 +148,8 @@ type Result struct {
 	Busy, Absent []Time
 }
 
-// ParamsSHA256 returns the SHA-256 of the final parameters, in hexadecimal. It is computed over their
-// bits as little-endian float32. Two runs with the same digest have computed the same model.
+// ParamsSHA256 returns the SHA-256 of the final parameters in hexadecimal, computed over their little-endian float32
+// bits. Use it to compare runs: equal digests mean the same model, bit by bit.
 func (r *Result) ParamsSHA256() string {
 	h := sha256.New()
 	buf := make([]byte, 0, 4*len(r.Params))

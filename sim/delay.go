@@ -10,18 +10,18 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Delay is the permissible delay Υ(k, i): whether a client may compute round i
-// when the newest global model it has received is v̂_k. It must be true for
-// k ≥ i, or clients could wait forever. Implementations are immutable.
+// Delay is the permissible delay Υ(k, i): whether a client may compute round i when the newest global model that it
+// has received is v̂_k. Permits(k, i) must be true whenever k ≥ i, or clients could wait forever. Implementations
+// must be immutable.
 type Delay interface {
 	Permits(k, i int) bool
 	String() string
 }
 
-// Dependent is a Delay that differs between clients or depends on the nominal sample sizes s_j. For
-// returns the delay of one client. before[i] is the expected number of gradients before round i,
-// Σ_{j<i} s_j. For may keep before, but must not change it. The method Permits of a Dependent returns
-// true only if Υ(k, i) is true for every client and all sizes.
+// Dependent is a Delay that differs between clients or depends on the nominal sample sizes s_j. For returns the delay
+// of one client. before[i] is the expected number of gradients before round i, Σ_{j<i} s_j. For may keep before, but
+// must not change it. The Dependent's own method Permits must be true only if Υ(k, i) is true for every client and
+// all sizes.
 type Dependent interface {
 	Delay
 	For(client int, before []int) Delay
@@ -35,8 +35,8 @@ func permitted(d Delay, client int, before []int) Delay {
 	return d
 }
 
-// AtMost lets a client run at most τ ≥ 0 rounds ahead of the newest global model v̂_k that it has: it
-// may compute round i if k ≥ i − τ. 0 is synchronous training. The paper uses 1.
+// AtMost lets a client run at most τ ≥ 0 rounds ahead of the newest global model v̂_k that it has: the client may
+// compute round i if k ≥ i − τ. 0 is synchronous training. The paper uses 1.
 type AtMost int
 
 // Permits reports whether k ≥ i − τ.
@@ -55,7 +55,7 @@ func (Unlimited) String() string { return "unlimited" }
 // ByClient is AtMost with a separate τ ≥ 0 for each client.
 type ByClient []int
 
-// Permits reports whether k ≥ i − τ for the smallest τ.
+// Permits reports whether every client may compute round i: whether k ≥ i − τ for the smallest τ.
 func (taus ByClient) Permits(k, i int) bool { return AtMost(slices.Min(taus)).Permits(k, i) }
 
 // For returns AtMost with the client's τ.
@@ -63,7 +63,7 @@ func (taus ByClient) For(client int, _ []int) Delay { return AtMost(taus[client]
 
 func (taus ByClient) String() string { return "clients:" + joined(taus) }
 
-// ByRound is AtMost with a separate τ ≥ 0 for each round i. The last one repeats.
+// ByRound is AtMost with a separate τ ≥ 0 for each round i. The last τ holds for all later rounds.
 type ByRound []int
 
 // Permits reports whether k ≥ i − τ_i, where τ_i is the τ of round i.
@@ -71,10 +71,10 @@ func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)
 
 func (taus ByRound) String() string { return "list:" + joined(taus) }
 
-// SquareRoot is the delay τ(t) ≈ √(t/ln t), which the paper says does not harm convergence: the
-// model used at iteration t may lack the last τ(t) iterations (Nguyen et al. 2018). Iterations are
-// the client's gradient computations, as they are in the step size. A client begins round i after t
-// = Σ_{j<i} s_j of them. v̂_k has its rounds up to k−1 and may lack rounds k to i−1, so:
+// SquareRoot is a permissible delay that grows with the training: τ(t) ≈ √(t/ln t). The paper says that it does not
+// harm convergence: the model that is used at iteration t may lack the last τ(t) iterations (Nguyen et al. 2018). An
+// iteration is one gradient of the client, as for the step size. A client begins round i after t = Σ_{j<i} s_j
+// iterations. v̂_k has its rounds up to k−1 and may lack rounds k to i−1. So
 //
 //	Υ(k, i) ⇔ k ≥ i or Σ_{j=k}^{i−1} s_j ≤ √(t/ln t)
 //
@@ -84,8 +84,8 @@ type SquareRoot struct{}
 
 func (SquareRoot) Permits(k, i int) bool { return k >= i }
 
-// For returns the delay of any client. It depends on the nominal sample sizes s_j: before[i] is the sum of
-// those before round i, Σ_{j<i} s_j.
+// For returns the delay of a client, the same for each client. before[i] is the sum of the nominal sample sizes
+// before round i, Σ_{j<i} s_j.
 func (SquareRoot) For(_ int, before []int) Delay { return squareRoot{before: before} }
 
 func (SquareRoot) String() string { return "sqrt" }
@@ -113,8 +113,8 @@ func joined(taus []int) string {
 	return strings.Join(list, ",")
 }
 
-// ParseDelay reads a number of rounds τ ≥ 0, "unlimited", "sqrt",
-// "clients:T0,T1,…" or "list:D0,D1,…".
+// ParseDelay reads a permissible delay: a number of rounds τ ≥ 0 (AtMost), "unlimited", "sqrt" (SquareRoot),
+// "clients:T0,T1,…" (ByClient) or "list:D0,D1,…" (ByRound).
 func ParseDelay(text string) (Delay, error) {
 	switch text {
 	case Unlimited{}.String():

@@ -11,10 +11,10 @@ import (
 	"github.com/sourcegraph/conc/pool"
 )
 
-// Hogwild runs a configuration as in the paper. Every client is a goroutine that computes as fast as
-// it can, and the server is one goroutine that reads a channel. The result differs from run to run,
-// because it depends on how they interleave. The sampling and the noise of each (client, round) do
-// not differ. observe may be nil; the server's goroutine calls it.
+// Hogwild runs a configuration as in the paper, without a virtual clock. Every client is a goroutine that computes as
+// fast as it can, and the server is one goroutine that reads a channel. The result differs from run to run, because
+// it depends on how the goroutines interleave. The sample and the noise of each client and round are always the same.
+// The server's goroutine calls observe with each broadcast; observe may be nil.
 //
 // Ownership: an update's vector belongs to the client until it is sent. Then it belongs to the
 // server, which sends it back over the client's free channel. A client has at most two, made when no

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Invariant is a promise of the protocol that must hold in every state.
+// Invariant is a rule of the protocol that must hold in every state of a run.
 type Invariant string
 
-// These are the invariants that an exploration checks in every state.
+// These are the invariants. The explorer in the tests checks them in every state of small runs.
 const (
 	InvariantOnce        Invariant = "each update is applied exactly once"
 	InvariantComplete    Invariant = "v̂_k holds every update of rounds below k"
@@ -27,7 +27,7 @@ const (
 	InvariantTermination Invariant = "every run ends"
 )
 
-// Violation is the error if a state of a run breaks an invariant of the protocol.
+// Violation reports that a state of a run breaks an Invariant. With the build tag "invariants", a run panics with it.
 type Violation struct {
 	Invariant Invariant
 	Detail    string

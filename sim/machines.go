@@ -9,8 +9,8 @@ import (
 	"proactivedp/rng"
 )
 
-// NewServer returns the server at the start of a run. Use it with NewClient to write a runner.
-// Virtual and Hogwild drive the same machines. A runner works like this:
+// NewServer returns the server at the start of a run. Use it with NewClient to write your own runner, which moves
+// messages between the server and the clients. Virtual and Hogwild do the same. A runner works like this:
 //
 //  1. If Client.CanBegin is true, it calls Begin, then Compute, which sets the release u, and then
 //     Finish.
@@ -23,9 +23,9 @@ import (
 // update is applied twice, and old broadcasts are dropped. The machines do not check that numbers
 // are finite. At the end, models.CheckFinite of Server.Model reports whether training diverged.
 //
-// Server and clients may run in different processes. All need the same Config, except for the data
-// and the secrets of others. The server uses only the length of Rows, and nothing of Roots.Clients.
-// A client uses only its own element of both. The other elements may be zero.
+// Server and clients may run in different processes. All of them need the same Config, with two exceptions. The
+// server uses only the length of Rows, and nothing of Roots.Clients. A client uses only its own element of Rows and
+// Roots.Clients. The other elements may be zero.
 func NewServer(cfg *Config) (*Server, error) {
 	if err := cfg.made(); err != nil {
 		return nil, err
@@ -36,10 +36,10 @@ func NewServer(cfg *Config) (*Server, error) {
 	return newServer(cfg.frame(), cfg.newSchedule(), cfg.InitialModel()), nil
 }
 
-// NewClient returns client number id, 0 ≤ id < n, at the start of a run. The client calls letGo,
-// unless it is nil, for each broadcast that it will not read again, so that a runner can reuse the
-// memory. These include the default global model and vectors that Restore allocated. A broadcast
-// that several clients received is free when all of them have released it.
+// NewClient returns client number id, 0 ≤ id < n, at the start of a run. letGo, unless it is nil, is called with each
+// broadcast that the client will not read again, so that a runner can reuse the memory. These include the default
+// global model and vectors that Restore allocated. A broadcast that several clients received is free only when all of
+// them have released it.
 func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 	if err := cfg.made(); err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func (c *Config) newSchedule() *schedule {
 	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
 }
 
-// InitialModel returns a copy of the initial global model v̂_0. If Initial is nil, it draws the model's
-// default parameters from InitStream.
+// InitialModel returns a copy of the initial global model v̂_0: Config.Initial or, if that is nil, the model's
+// default parameters, drawn from InitStream.
 func (c *Config) InitialModel() []float32 {
 	if c.Initial != nil {
 		return slices.Clone(c.Initial)

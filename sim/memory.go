@@ -7,17 +7,16 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Part is a part of the memory that a run needs: Count pieces of Bytes bytes each. The field What names
-// their content.
+// Part is a part of the memory that a run needs: Count pieces of Bytes bytes each. What names their content.
 type Part struct {
 	What  string `json:"what"`
 	Count int    `json:"count"`
 	Bytes int64  `json:"bytes"` // bytes of one piece
 }
 
-// Vectors returns an upper estimate of the vectors of the model's length that a run holds in memory at
-// a time, one Part for each purpose. The run is one by Hogwild, or by Virtual with the settings p. The
-// estimate does not grow with the number of rounds.
+// Vectors returns an upper estimate of how many vectors of the model's length a run holds in memory at the same time,
+// one Part for each purpose. If hogwild is true, the run is one of Hogwild and p is ignored; otherwise it is a run of
+// Virtual with the settings p. The estimate does not grow with the number of rounds.
 func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	n := c.Clients()
 	// A client ahead of the server may read an older broadcast than the others.

@@ -9,8 +9,9 @@ import (
 	"proactivedp/dp/claim"
 )
 
-// PlannedEvents returns what a client, 0 ≤ client < n, will release. If clients adapt their sample
-// sizes, it returns events that cost at least as much: every sample has the largest size allowed.
+// PlannedEvents returns the events of all T rounds of a client, 0 ≤ client < n, for an accountant. Use it before the
+// run. If clients adapt their sample sizes, the run's ledger may cost less: here every sample has the largest size
+// allowed.
 func (c *Config) PlannedEvents(client int) []dp.Event {
 	m, rounds := c.frame().of(client).mech, c.Run().Rounds
 	if c.Adapt == 0 {
@@ -23,9 +24,9 @@ func (c *Config) PlannedEvents(client int) []dp.Event {
 	return largest.Events()
 }
 
-// PlannedPrivacy returns the guarantee that a run of the configuration will have at δ in (0, 1),
-// computed by acc. It is the guarantee of PlannedEvents, so a run whose clients adapt may cost less.
-// If ctx is cancelled, the error is context.Cause(ctx).
+// PlannedPrivacy returns the guarantee that a run of the configuration will have at δ in (0, 1), computed by acc from
+// PlannedEvents. A run whose clients adapt their sample sizes may cost less. If ctx is cancelled, the error is
+// context.Cause(ctx).
 func (c *Config) PlannedPrivacy(ctx context.Context, acc dp.Accountant, delta float64) (claim.Privacy, error) {
 	if err := c.made(); err != nil {
 		return claim.Privacy{}, err

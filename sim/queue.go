@@ -173,7 +173,7 @@ func (a *agenda) remove(match func(event) bool) {
 	}
 }
 
-// ErrClock reports an event after the end of the virtual clock, about 292 years. A draw from a
+// ErrClock reports an event that would happen after the end of the virtual clock, about 292 years. A draw from a
 // heavy-tailed distribution can be that long.
 var ErrClock = errors.New("the virtual clock cannot hold a time so late")
 

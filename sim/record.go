@@ -48,13 +48,13 @@ type Happening struct {
 	Client int  // the client whose round or update it is, or that a broadcast is for; or AllClients
 	Number int  // the round i, or the k of a broadcast
 	Size   int  // for RoundBegins the expected sample size s_i
-	Lag    int  // for RoundBegins i − k, k being the newest broadcast received
-	Down   bool // for messages, whether it is a broadcast and not an update
+	Lag    int  // for RoundBegins the lag i − k, where v̂_k is the client's newest broadcast
+	Down   bool // for messages: true for a broadcast, false for an update
 }
 
-// Record makes the run call f with each event that happens on the virtual clock, in order. The first
-// calls are for the rounds that are under way now: f gets the event with which each of them began. f
-// must not call methods that continue the run. Record(nil) ends the recording.
+// Record makes the run call f with each event on the virtual clock, in order. Record itself calls f first for every
+// round that is under way, with the event that began the round. f must not call Step, Run or RunUntil. Record(nil)
+// ends the recording.
 func (v *Virtual) Record(f func(Happening)) {
 	v.record = f
 	if f == nil {
@@ -87,8 +87,8 @@ func (v *Virtual) note(kind HappeningKind, client, number int, down bool) {
 	}
 }
 
-// Staleness counts the rounds of a run by their lag. Staleness[l] is the number of rounds with lag l.
-// The lag of round i is i − k if the client computed the round with broadcast v̂_k.
+// Staleness counts the rounds of a run by their lag: Staleness[l] is the number of rounds with lag l. The lag of
+// round i is i − k if v̂_k was the client's newest broadcast when it began the round.
 type Staleness []int
 
 // Add adds rounds of the given lag.

@@ -8,11 +8,11 @@ import (
 	"proactivedp/rng"
 )
 
-// Roots are the sources of a run's random numbers. Each draw depends only on the root and on its
-// place (purpose, client, round), whatever the runner.
+// Roots are the sources of a run's random numbers. Each draw depends only on the root and on its place (purpose,
+// client, round), and not on the runner.
 //
-// So a second training with the same client root has the same noise in the same rounds, even with
-// another σ, data set or model. That would be another release: use ForRun for it. A run that is
+// So a second training with the same client root has the same noise in the same rounds, even with another σ, data set
+// or model. That would be another release, and the shared noise would not protect both: use ForRun for it. A run that is
 // resumed, or that sends a message again, is still the same release.
 type Roots struct {
 	// Run draws the default global model v̂_0 and, on the virtual clock, durations, lost messages
@@ -25,9 +25,9 @@ type Roots struct {
 	Clients []*rng.Root
 }
 
-// SharedRoots uses one root for everything. Only a simulation may do that. With rng.New, one number
-// is enough to repeat the run. Everybody who has the root, or runs the server of such a simulation,
-// knows the noise of every client. SharedRoots panics unless clients is in [0, MaxClients].
+// SharedRoots returns Roots that use one root for everything. Use it only for simulations: everybody who has the
+// root, or runs the server of such a simulation, knows the noise of every client. With rng.New, one number is enough
+// to repeat the run. SharedRoots panics unless clients is in [0, MaxClients].
 func SharedRoots(root *rng.Root, clients int) Roots {
 	if clients < 0 || clients > MaxClients {
 		panic(fmt.Sprintf("sim: roots of %d clients, must be in [0, %d]", clients, MaxClients))
@@ -35,9 +35,9 @@ func SharedRoots(root *rng.Root, clients int) Roots {
 	return Roots{Run: root, Clients: slices.Repeat([]*rng.Root{root}, clients)}
 }
 
-// ForRun returns the roots of release number n. Its clients draw other samples, noise and dropout.
-// Run stays the same, so that releases can be compared. For roots that package rng returned, release
-// 0 is r itself. ForRun panics if a client's root has no key.
+// ForRun returns the roots for release number n, so that several trainings can use the same Roots. In each release
+// the clients draw other samples, noise and dropout. The root Run stays the same, so that releases can be compared.
+// For roots that package rng returned, release 0 is r itself. ForRun panics if a client's root has no key.
 func (r Roots) ForRun(n uint64) Roots {
 	clients := make([]*rng.Root, len(r.Clients))
 	for i, root := range r.Clients {
@@ -50,8 +50,8 @@ func (r Roots) ForRun(n uint64) Roots {
 	return Roots{Run: r.Run, Clients: clients}
 }
 
-// Names returns the public names of the clients' roots, in the order of the clients. A name that
-// several clients share is listed once.
+// Names returns the public names of the clients' roots, in the order of the clients. If several clients share a root,
+// its name is listed once.
 func (r Roots) Names() []rng.Name {
 	var names []rng.Name
 	seen := map[rng.Name]bool{}

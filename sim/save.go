@@ -22,7 +22,7 @@ const (
 	machineVersion = 1
 )
 
-// Save writes the server's state for Restore: the global model, and which updates were applied.
+// Save writes the server's state, which Restore reads: the global model, and which updates were applied.
 func (s *Server) Save(w io.Writer) error {
 	if err := s.made(); err != nil {
 		return err
@@ -30,9 +30,8 @@ func (s *Server) Save(w io.Writer) error {
 	return writeState(w, serverMagic, s.frame, s.state.visit)
 }
 
-// Restore reads a state that Save wrote, and not beyond its end. s must have the configuration of
-// the saved server. If the state is damaged or impossible, Restore returns an error and s does not
-// change.
+// Restore reads a state that Save wrote, and nothing after it. s must have the configuration of the saved server. If
+// the state is damaged or impossible, Restore returns an error and s does not change.
 func (s *Server) Restore(r io.Reader) error {
 	if err := s.made(); err != nil {
 		return err
@@ -68,9 +67,8 @@ func (c *Client) Save(w io.Writer) error {
 	return writeState(w, clientMagic, c.frame, c.visit)
 }
 
-// Restore reads a state that Save wrote, and not beyond its end. c must have the configuration and
-// the number of the saved client. If the state is damaged or impossible, Restore returns an error
-// and c does not change.
+// Restore reads a state that Save wrote, and nothing after it. c must have the configuration and the number of the
+// saved client. If the state is damaged or impossible, Restore returns an error and c does not change.
 func (c *Client) Restore(r io.Reader) error {
 	if err := c.made(); err != nil {
 		return err

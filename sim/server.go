@@ -7,8 +7,8 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Server holds the global model v and records which updates it has received (the paper's server in
-// ISRReceive). It is not safe for concurrent use. An update "is in" when it has been applied to v.
+// Server holds the global model v and records which updates it has applied (the paper's server in ISRReceive). In
+// comments, an update "is in" when it has been applied to v. A Server is not safe for concurrent use.
 //
 // Use NewServer to make one. The methods of a zero Server return an error or, if they return none,
 // may panic.
@@ -49,9 +49,9 @@ func newServer(f frame, sched *schedule, initial []float32) *Server {
 	return s
 }
 
-// Receive applies an update, v ← v − η̄_i·U, unless it is already in. It reports whether K grew: if
-// so, the caller must broadcast v as v̂_k with k = K(). A message that no client of this server can
-// have sent is an error and changes nothing.
+// Receive applies an update, v ← v − η̄_i·U, unless it was applied before. If it returns true, the caller must send v
+// to all clients as the broadcast v̂_k with k = K(). It returns an error, and changes nothing, for a message that no
+// client of this server can have sent.
 //
 // With momentum M, the velocity u replaces U (the heavy ball method of Polyak 1964): u ← M·u + U and
 // v ← v − η̄_i·u, for each update in the order of arrival, whatever its client and round. A client's
@@ -108,10 +108,10 @@ func (s *serverState) advance(rounds int) bool {
 	return s.k > old
 }
 
-// Expel lets the run continue without a client, 0 ≤ client < n. Like Receive, it reports whether
-// there is a broadcast to send. The client's updates that are in stay in. Its later updates are
-// refused, and no broadcast waits for them. Save does not write which clients were expelled: expel
-// them again after Restore.
+// Expel lets the run continue without a client, 0 ≤ client < n. The updates that the server has applied stay in v.
+// Later updates of the client are refused, and the server no longer waits for them. As with Receive, the result true
+// means that the caller must send a broadcast. Save does not write which clients were expelled: expel them again
+// after Restore.
 func (s *Server) Expel(client int) (broadcast bool) {
 	if s.expelled(client) {
 		return false
@@ -173,20 +173,19 @@ func (s *Server) Has(client, round int) bool {
 		s.state.clients[client].has(int32(round))
 }
 
-// Next returns the first round of the client, 0 ≤ client < n, whose update the server has not applied.
-// It returns T if all are applied. K is the smallest Next of all clients.
+// Next returns the first round of the client, 0 ≤ client < n, whose update the server has not applied. It returns T
+// if all T updates are applied. If no client was expelled, K is the smallest Next of all clients.
 func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
 
-// Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied,
-// or −1 if it has applied no update. Updates of rounds between Next and Highest may be missing: see
-// Has.
+// Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied, or −1 if
+// there is none. Updates of rounds between Next and Highest may be missing: see Has.
 func (s *Server) Highest(client int) int { return s.state.clients[client].highest() }
 
 // Updates returns the number of updates that were applied to v, of all clients together.
 func (s *Server) Updates() int { return s.state.applied }
 
-// K returns the number k of the newest broadcast: every update of rounds ≤ k−1
-// is in v. It is T when training is complete.
+// K returns the number k of the newest broadcast: v contains every update of rounds below k. K is T when training is
+// complete.
 func (s *Server) K() int { return s.state.k }
 
 // Done reports whether training is complete: the server has applied all T updates of every client that

@@ -9,9 +9,9 @@ import (
 	"proactivedp/dp"
 )
 
-// Decay is the way in which the step size falls with t, the number of gradient computations of a
-// client before the round: t = Σ_{j<i} s_j, with expected sizes. K = Σ s_j over all rounds of the
-// client.
+// Decay names a schedule: how a client's step size falls during training. The formulas use t, the number of gradients
+// that the client has computed before the round: t = Σ_{j<i} s_j, with expected sizes s_j. K is that number after the
+// last round.
 type Decay string
 
 // These are the step size schedules of the paper's parameter tables, as functions of t.
@@ -27,14 +27,14 @@ const (
 	CosineDecay Decay = "cosine" // η₀(1+cos(πt/K))/2 (Loshchilov, Hutter, arXiv 1608.03983, without restarts)
 )
 
-// Decays lists the schedules.
+// Decays returns all schedules.
 func Decays() []Decay { return []Decay{LinearDecay, SqrtDecay, NoDecay, ZeroDecay, CosineDecay} }
 
-// Ends reports whether the step size falls to 0 at t = K. Such a schedule depends on K and not on β.
+// Ends reports whether the step size falls to 0 at t = K. Such a schedule depends on K and has no β.
 func (d Decay) Ends() bool { return d == ZeroDecay || d == CosineDecay }
 
-// StepSize determines the step size η̄_i of each round i: it starts at Eta0 and falls as Decay says. It
-// multiplies the sum of a batch's gradients, not their mean.
+// StepSize determines the step size η̄_i of each round i. It starts at Eta0 and falls as Decay says. The step size
+// multiplies the sum of a batch's gradients, not their mean: divide a usual learning rate by the batch size.
 type StepSize struct {
 	Eta0  float64 // η₀ > 0
 	Beta  float64 // β ≥ 0; must be 0 if Decay.Ends
@@ -61,7 +61,7 @@ func (s StepSize) Validate() error {
 	return errors.Join(errs...)
 }
 
-// At returns the step size after t of k gradient computations, 0 ≤ t < k. It is above 0.
+// At returns the step size of a round that begins after t of k gradient computations, 0 ≤ t < k. It is above 0.
 func (s StepSize) At(t, k int) float64 {
 	switch s.Decay {
 	case LinearDecay:

@@ -10,7 +10,7 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Validate reports every problem of the configuration for a run on the virtual clock.
+// Validate reports every problem of the configuration for a run of Virtual.
 func (c *Config) Validate() error {
 	if err := c.made(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func checkModel(m models.Model) error {
 	return errors.Join(errs...)
 }
 
-// CheckMomentum returns an error if m is outside [0, 1), or so close to 1 that it is 1 as a float32.
+// CheckMomentum returns an error if m is not in [0, 1), or is so close to 1 that it rounds to 1 as a float32.
 func CheckMomentum(m float64) error {
 	if !(m >= 0 && float32(m) < 1) {
 		return fmt.Errorf("momentum = %v, must be in [0, 1)", m)
@@ -129,7 +129,8 @@ func CheckMomentum(m float64) error {
 	return nil
 }
 
-// checkRows returns an error if the client's records do not match its mechanism.
+// checkRows returns an error if the client's own mechanism differs in what all clients must share, or if its records
+// do not fit the mechanism or the model.
 func (c *Config) checkRows(client int) error {
 	m := c.frame().of(client).mech
 	if c.Own != nil {
@@ -229,8 +230,8 @@ func (c *Config) checkClock(run dp.Run) error {
 	return errors.Join(errs...)
 }
 
-// CheckFreeRunning returns an error that lists every field that Hogwild does not support, because the
-// field needs the virtual clock.
+// CheckFreeRunning returns an error that lists every field that Hogwild does not support because the field needs the
+// virtual clock.
 func (c *Config) CheckFreeRunning() error {
 	if err := c.made(); err != nil {
 		return err

@@ -1,9 +1,8 @@
 package sim
 
-// Vector is a vector of the model's length that is sent between a server and clients in one process,
-// with a count of its readers. An update has one reader, the server. A broadcast has one reader for
-// each client. Nobody writes a vector before its last reader has released it. Then the runner uses its
-// memory again.
+// Vector is a vector of the model's length that a server and clients in one process send to each other. It counts its
+// readers, so that the runner can use the memory again. An update has one reader, the server. A broadcast has one
+// reader for each client. Nobody writes a vector before its last reader has released it.
 type Vector struct {
 	X       []float32
 	readers int32 // remaining readers, counted by the runner

@@ -8,11 +8,11 @@ import (
 	"proactivedp/rng"
 )
 
-// Virtual runs a configuration on a virtual clock. It processes events one by one, in the order
-// (time, client, sequence). Everything happens in the caller's goroutine, with one exception: if
-// Perf.Workers is above 1 and the model is large enough, workers compute the gradients. A round's
-// Compute starts at its start event and is joined at its end event. So clients whose rounds overlap
-// on the virtual clock compute at the same time. The result does not depend on Perf.
+// Virtual runs a configuration as a discrete-event simulation on a virtual clock. It processes events one by one, in
+// the order (time, client, sequence). All of this happens in the caller's goroutine, except for gradients: if
+// Perf.Workers is above 1 and a round has enough work (Perf.MinWork), worker goroutines compute them, from the event
+// that begins the round to the event that ends it. So the rounds of clients that overlap on the virtual clock are
+// computed at the same time. The result does not depend on Perf.
 //
 // Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they return none,
 // may panic.
@@ -45,8 +45,8 @@ type Virtual struct {
 	crew       *crew         // computes rounds; if nil, the caller's goroutine does
 }
 
-// NewVirtual prepares a run of the configuration on the virtual clock. It reports everything that is
-// wrong with the configuration at once. observe is called with every broadcast; it may be nil.
+// NewVirtual prepares a run of the configuration on the virtual clock. The error lists everything that is wrong with
+// the configuration. observe, unless it is nil, is called with every broadcast.
 func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -69,8 +69,9 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 // pollWork is about how many operations of gradients are computed between two checks of the context.
 const pollWork = paramFLOPs << 22
 
-// Run processes events until training is complete. Cancelling the context stops it between events.
-// Another call then continues the run.
+// Run processes events until training is complete, and returns the result. If ctx is cancelled, Run stops between two
+// events and returns context.Cause(ctx); another call continues the run. The error is ErrStalled if all clients wait
+// forever.
 func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 	if _, err := v.RunUntil(ctx, func() bool { return false }); err != nil {
 		return nil, err
@@ -78,9 +79,9 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 	return v.result()
 }
 
-// RunUntil processes events until none is left, and returns true, or until stop returns true. It
-// calls stop before each event. stop may look at the run (Now, Model, Updates, Next).
-// Another call continues the run.
+// RunUntil processes events until none is left, and then returns true, or until stop returns true. It calls stop
+// before each event. stop may call Now, Model, Updates, Next and WriteCheckpoint. If ctx is cancelled, the error is
+// context.Cause(ctx). Another call continues the run.
 func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool, err error) {
 	if err := v.made(); err != nil {
 		return false, err
@@ -112,7 +113,7 @@ func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool
 	return false, nil
 }
 
-// Ledgers returns a copy of each client's ledger: everything it has released so far.
+// Ledgers returns a copy of each client's ledger: all rounds that the client has finished so far.
 func (v *Virtual) Ledgers() []dp.Ledger {
 	out := make([]dp.Ledger, len(v.clients))
 	for i, c := range v.clients {
@@ -121,10 +122,10 @@ func (v *Virtual) Ledgers() []dp.Ledger {
 	return out
 }
 
-// Now returns the virtual time of the last event.
+// Now returns the time of the last event on the virtual clock.
 func (v *Virtual) Now() Time { return v.now }
 
-// Next returns the time of the next event, or false if the run is over.
+// Next returns the time of the next event on the virtual clock, or false if no event is left.
 func (v *Virtual) Next() (Time, bool) {
 	if e := v.agenda.next(); e != nil {
 		return e.at, true
@@ -138,8 +139,8 @@ func (v *Virtual) Model() []float32 { return v.server.Model() }
 // Updates returns how many updates of all clients the server has applied so far.
 func (v *Virtual) Updates() int { return v.server.state.applied }
 
-// ErrStalled reports that a run cannot continue: all clients wait, and no message is under way. The
-// cause is a permissible delay Υ(k, i) that is false for some k ≥ i, which no Delay may be.
+// ErrStalled reports that a run cannot continue: all clients wait, and no message is under way. This happens only if
+// the Delay breaks its contract: its Υ(k, i) is false for some k ≥ i.
 var ErrStalled = errors.New("every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {
@@ -158,8 +159,8 @@ func (v *Virtual) result() (*Result, error) {
 	return r, nil
 }
 
-// Step processes the next event and reports whether there was one. After an error it returns the same
-// error again.
+// Step processes the next event. It returns false if no event is left or if there is an error. After an error, every
+// later call returns the same error.
 func (v *Virtual) Step() (bool, error) {
 	if err := v.made(); err != nil {
 		return false, err

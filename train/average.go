@@ -12,9 +12,8 @@ import (
 // noAverage means that there is only the last model.
 const noAverage = "none"
 
-// average describes the mean of the broadcasts v̂_1 to v̂_T that a run keeps in addition to its
-// last model. The mean is computed from messages that are sent to all clients, so it costs no
-// privacy.
+// average describes the mean of the broadcasts v̂_1 to v̂_T that a run keeps in addition to its last model. All
+// broadcasts are sent to all clients anyway, so their mean costs no privacy.
 type average struct {
 	decay float64 // D: each broadcast weighs D times the next one; 0 means equal weights
 	share float64 // F: the broadcasts of the last ⌈F·T⌉ rounds count; 0 means no mean
@@ -39,7 +38,7 @@ func parseAverage(text string) (average, error) {
 		text, noAverage)
 }
 
-// Averages reports whether the spec asks for an averaged model.
+// Averages reports whether Spec.Average asks for an averaged model in addition to the last one.
 func (s Spec) Averages() bool { return s.Average != "" && s.Average != noAverage }
 
 // averager computes an average while the run broadcasts.

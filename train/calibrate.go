@@ -11,11 +11,10 @@ import (
 	"proactivedp/plan"
 )
 
-// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the
-// run costs a record at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. The ε counts all rounds
-// of all clients that hold the record. It is the upper end of the interval that package pld
-// certifies, and includes private bounds if the spec has them. The returned spec records the target.
-// The noise multiplier and target of spec itself are ignored.
+// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the run costs a record
+// at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. The spec's own noise multiplier and target are ignored, and
+// the returned spec records the target. ε counts all rounds of all clients that hold the record, and the private
+// bounds of columns if the spec has them. It is the upper end of the interval that package pld certifies.
 //
 // If clients adapt their sample sizes, every sample counts as the largest that a client may draw. If
 // no noise multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
@@ -34,9 +33,9 @@ func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64
 	return p.Spec, nil
 }
 
-// Calibrate returns p with the smallest noise multiplier at which it costs a record at most
-// targetEpsilon, see [Source.Calibrate]. A stage is refused: each of its participants has its own noise
-// multiplier, so no single one can be chosen.
+// Calibrate returns a copy of p with the smallest noise multiplier at which it costs a record at most targetEpsilon:
+// see [Source.Calibrate]. It returns an error for a stage, because each participant of a stage has its own noise
+// multiplier.
 func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepared, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -66,8 +65,9 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 	return &calibrated, config.Validate()
 }
 
-// LeastNoise returns the noise multiplier that Calibrate chooses for a record with these events. The noise
-// multipliers of the events are ignored.
+// LeastNoise returns the smallest noise multiplier, rounded up to 7 digits, at which the events together cost a
+// record at most epsilon at delta. The noise multipliers of the events themselves are ignored. Calibrate uses
+// LeastNoise.
 func LeastNoise(ctx context.Context, events []dp.Event, epsilon, delta float64) (float64, error) {
 	sigma, _, err := plan.LeastNoise(ctx, events, epsilon, delta, pld.Accountant{UpperEnd: true},
 		pld.Accountant{Accuracy: roughAccuracy, UpperEnd: true})
@@ -98,9 +98,9 @@ func (p *Prepared) boundsEvents() []dp.Event {
 		Epsilon: p.Spec.BoundsEpsilon, Count: 1}}
 }
 
-// KeepsTarget returns an error if the run would cost a record more than the spec's TargetEpsilon. This
-// can happen if the noise multiplier was calibrated for another number of records. If ctx is cancelled,
-// the error is context.Cause(ctx).
+// KeepsTarget returns an error if the run would cost a record more than Spec.TargetEpsilon, and nil if the spec has
+// no target. A run can cost more if its noise multiplier was calibrated for another number of records. If ctx is
+// cancelled, the error is context.Cause(ctx).
 func (p *Prepared) KeepsTarget(ctx context.Context) error {
 	if err := p.made(); err != nil {
 		return err

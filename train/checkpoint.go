@@ -18,10 +18,10 @@ import (
 	"proactivedp/sim"
 )
 
-// CodeVersion is the version of the meaning of the spec. It is part of the identity of every
-// checkpoint and of every finished cell of a figure. Raise it when a change of the code changes the
-// result of a spec. The golden tests of packages sim, train and experiments fail after such a
-// change. If the results of only some models change, raise the version only for these models.
+// CodeVersion returns the version of the code that computes the result of a spec. It is part of the identity of every
+// checkpoint and of every stored training (package train/pool). Raise it when a change of the code changes the result
+// of a spec: the golden tests of packages sim, train and experiments then fail. If the results of only some models
+// change, raise the version only for these models.
 func (s Spec) CodeVersion() int {
 	if s.Holdout > 0 {
 		return 6
@@ -47,8 +47,8 @@ func (p *Prepared) identity() identity {
 	return identity{p.Spec, p.source.Hash(), p.Spec.CodeVersion(), p.Spec.Kernels(), cpu.Arch(), p.stage}
 }
 
-// goesOn checks that a run with identity id can continue from a checkpoint with identity from. If
-// it cannot, the error says which parts differ.
+// goesOn returns an error unless a run with identity id can continue from a checkpoint with identity from. The error
+// says which parts differ.
 func (id identity) goesOn(from identity) error {
 	var errs []error
 	differ := func(what, here, there string) {
@@ -94,7 +94,8 @@ type header struct {
 	Notes    []string        `json:"notes,omitempty"`    // see Prepared.Notes
 }
 
-// Checkpoint is an open file with the state of a training run.
+// Checkpoint is an open file that holds the state of a stopped or finished training run. Set Keep.From to it to
+// continue the run.
 //
 // Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they return
 // none, may panic.
@@ -106,10 +107,10 @@ type Checkpoint struct {
 	state *sim.Checkpoint
 }
 
-// OpenCheckpoint opens the checkpoint at path, which was written with the key (Keep.Key). It returns an
-// error if the file is damaged, was not written by this program, or was written without a key or with
-// another one. If key is empty, anybody can have written the checkpoint: its digest detects damage but
-// not forgery. The caller must close the checkpoint.
+// OpenCheckpoint opens the checkpoint at path. key must be the Keep.Key with which it was written. The error says
+// whether the file is damaged, is not a checkpoint of this program, or was written with another key or none. If key
+// is empty, the checkpoint's digest detects damage but not forgery: anybody can have written it. The caller must
+// close the checkpoint.
 func OpenCheckpoint(path string, key []byte) (*Checkpoint, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {
@@ -146,8 +147,8 @@ func (c *Checkpoint) Close() error {
 	return c.file.Close()
 }
 
-// Prepare prepares the run of the checkpoint. The data set d must have the same content as that of
-// the stopped run, but its files may be in another place.
+// Prepare prepares the run of the checkpoint on d. The data set d must have the same content as in the stopped run.
+// Its files may be in another place.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	if err := c.made(); err != nil {
 		return nil, err
@@ -216,7 +217,8 @@ func releasedHash(v *sim.Virtual) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// CanKeep returns an error if runs of the spec cannot write checkpoints.
+// CanKeep returns an error if runs of the spec cannot write checkpoints: with another runner than VirtualRunner, or
+// with randomness from the operating system.
 func (s Spec) CanKeep() error {
 	var errs []error
 	if s.Runner != VirtualRunner {
@@ -231,9 +233,9 @@ func (s Spec) CanKeep() error {
 	return errors.Join(errs...)
 }
 
-// CheckKeep returns an error if a new run must not write its checkpoints to path, because the file
-// there is the checkpoint of an unfinished run, or is not a checkpoint. key is the key with which a
-// checkpoint at path was written, or nil if it has no key.
+// CheckKeep checks that a new run may write its checkpoints to path. It returns an error if the file there is the
+// checkpoint of an unfinished run, or is not a checkpoint. key is the key with which the checkpoint was written, or
+// nil if it has none.
 func CheckKeep(path string, key []byte) error {
 	info, err := os.Stat(path)
 	switch {

@@ -14,25 +14,24 @@ import (
 	"proactivedp/sim"
 )
 
-// Open says which settings of a training [Prepared.Choose] shall choose. The others keep their values.
+// Open says which settings of a training [Prepared.Choose] may choose. The other settings keep their values.
 type Open struct {
 	SampleSize, GradComps, Delta, Clip, Eta0, Schedule bool
-	// Noise says that the noise multiplier follows from ε. Otherwise it is that of the spec.
+	// Noise says that the noise multiplier will be computed from ε. If it is false, the spec's own one is used.
 	Noise bool
-	// Epochs or Rounds, if given, determine an open GradComps.
+	// Epochs or Rounds, if not 0, determine GradComps if that is open.
 	Epochs float64
 	Rounds int
 }
 
-// UsualEpochs is the default number of epochs: how often a client passes over its records if neither
-// epochs nor rounds are given.
+// UsualEpochs is the default number of epochs, if neither epochs nor rounds are given. In one epoch, a client
+// computes as many gradients as it has records.
 const UsualEpochs = 20
 
-// UsualEpsilon is the default privacy budget: the ε of a record if neither an ε nor a noise multiplier
-// is given.
+// UsualEpsilon is the default privacy budget: the ε of a record, if neither an ε nor a noise multiplier is given.
 const UsualEpsilon = 1
 
-// UsualClip is the clipping norm that [Prepared.Choose] chooses for a linear model on its usual inputs.
+// UsualClip is the clipping norm that [Prepared.Choose] chooses, except for scattering features: see Spec.UsualClip.
 const UsualClip = 0.3
 
 // These numbers determine the step size of [UsualStep], η₀ = m/(C·s), where C is the clipping norm and s
@@ -62,10 +61,10 @@ const (
 	scatterWalk = 40
 )
 
-// Scattered reports whether the model's inputs are the image features of package data/scatter.
+// Scattered reports whether the spec's model gets the scattering features of images (package data/scatter).
 func (s Spec) Scattered() bool { return strings.HasPrefix(s.FeatureMap, scatter.Name) }
 
-// UsualClip returns the clipping norm that Prepared.Choose chooses for the spec's model.
+// UsualClip returns the clipping norm C that [Prepared.Choose] chooses for the spec's model and features.
 func (s Spec) UsualClip() float64 {
 	if s.Scattered() {
 		return scatterClip
@@ -73,10 +72,9 @@ func (s Spec) UsualClip() float64 {
 	return UsualClip
 }
 
-// TriedClips returns the clipping norms that searches try for the spec's model. For a linear model
-// there are usually several, because its gradients are often shorter than the clipping norm C. For a
-// network nearly all gradients are clipped, so only the product of step size and clipping norm matters,
-// and only the spec's own clipping norm is tried.
+// TriedClips returns the clipping norms that a search tries for the spec's model. For a linear model there are
+// usually three, because its gradients are often shorter than C. For a network there is only the spec's own: it clips
+// nearly all gradients, so only the product of step size and clipping norm matters.
 func (s Spec) TriedClips() []float64 {
 	switch {
 	case IsNetwork(s.Model):
@@ -96,10 +94,10 @@ func digitsOf(v float64, n int) float64 {
 	return short
 }
 
-// Choose fills in the open settings of p's spec for an ε, and describes its choices in words. From
-// the records it uses only how many each client holds. It also uses the number of the model's
-// parameters. The batch size and the rounds are those that the planner recommends, see
-// [plan.Plan.Recommend]. It does not set an open noise multiplier, see [Prepared.Calibrate].
+// Choose fills in the open settings of p's spec for a budget ε, and describes its choices in words. The batch size
+// and the number of rounds are those that the planner recommends, see [plan.Plan.Recommend]. An open noise multiplier
+// is not set: call [Prepared.Calibrate] after Choose. Of the data, Choose uses only how many records each client
+// holds and the number of the model's parameters.
 func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec, string, error) {
 	if err := p.made(); err != nil {
 		return Spec{}, "", err
@@ -275,10 +273,9 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 	return UsualStep(spec, config.Model.NumParams(), sigma, size, ran.Rounds*spec.Clients), nil
 }
 
-// UsualStep returns the step size η₀ that [Prepared.Choose] chooses, with three digits. It is for a
-// schedule that falls to 0. spec gives the model, the features and the clipping norm. params is the number
-// of parameters, sigma the noise multiplier, size the mean sample size, and rounds the number of rounds of
-// all clients together.
+// UsualStep returns the step size η₀ that [Prepared.Choose] chooses, rounded to three digits, for a schedule that
+// falls to 0. spec gives the model, the features and the clipping norm. params is the number of parameters, sigma the
+// noise multiplier, size the mean sample size, and rounds the number of rounds of all clients together.
 func UsualStep(spec Spec, params int, sigma, size float64, rounds int) float64 {
 	furthest, most := float64(chosenWalk), float64(mostStep)
 	switch {
@@ -302,9 +299,9 @@ const enoughHeldOut = 500
 // than the sampling error of the held-out records.
 const smallBudget = 0.5
 
-// DefaultHoldout returns the part of the n training records of a client that is held out to judge a
-// model: [UsualHoldout], or less if about 500 records are enough. Every record that is not held out
-// adds to the signal of the training, which matters most at small ε.
+// DefaultHoldout returns the default for Spec.Holdout: the share of a client's n training records that is held out to
+// judge models. It is [UsualHoldout], or less if n is so large that about 500 held-out records are enough. Below ε =
+// 0.5 it is half of that, because every record that trains matters more there.
 func DefaultHoldout(n int, epsilon float64) float64 {
 	part := min(UsualHoldout, digitsOf(enoughHeldOut/float64(max(n, 1)), 2))
 	if epsilon < smallBudget {

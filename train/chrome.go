@@ -11,11 +11,10 @@ import (
 	"proactivedp/sim"
 )
 
-// Trace writes the timeline of a run on the virtual clock while it happens. The format is the JSON
-// of the Trace Event Format, which Perfetto and chrome://tracing can open (Google, "Trace Event
-// Format", 2016). It has a track for the server and one for each client. A microsecond in the file
-// is a microsecond of the virtual clock. Only rounds and messages that are under way are kept in
-// memory.
+// Trace writes the timeline of a run on the virtual clock while it runs, as JSON in the Trace Event Format, which
+// Perfetto and chrome://tracing can open (Google, "Trace Event Format", 2016). The server and each client have a
+// track. A microsecond in the file is a microsecond of the virtual clock. Only rounds and messages that are under way
+// are kept in memory. To get a trace, set Prepared.Trace.
 //
 //   - A client's track has its rounds, with round, lag i − k and sample size. Aborted rounds are
 //     marked. Between rounds it shows waits and absences.
@@ -43,12 +42,12 @@ type TraceCounts struct {
 	Broadcasts int `json:"broadcasts"`      // broadcasts sent, including those to a single client that returned
 }
 
-// MaxTraceRounds is the largest number of rounds of all clients in a trace. Viewers cannot open
-// larger files.
+// MaxTraceRounds is the largest number of rounds, of all clients together, in a trace. Viewers cannot open larger
+// files.
 const MaxTraceRounds = 1 << 18
 
-// CheckTrace returns an error if no Trace of the run can be written, because it has no virtual clock or
-// more than MaxTraceRounds rounds.
+// CheckTrace returns an error if a Trace of the run cannot be written, because the run has no virtual clock or more
+// than MaxTraceRounds rounds.
 func (p *Prepared) CheckTrace() error {
 	if err := p.made(); err != nil {
 		return err
@@ -64,7 +63,7 @@ func (p *Prepared) CheckTrace() error {
 	return nil
 }
 
-// NewTrace begins the trace of a run with the given number of clients. The output is complete after
+// NewTrace begins a trace of a run with the given number of clients, and writes it to w. The output is complete after
 // Close. NewTrace panics if w is nil or clients is not in [1, MaxTraceRounds].
 func NewTrace(w io.Writer, clients int) *Trace {
 	if w == nil {

@@ -28,7 +28,7 @@ const (
 	roundWork      = 50_000
 )
 
-// Work returns an estimate of the floating-point operations of the whole run, for a progress bar.
+// Work returns an estimate of the floating-point operations of the whole run. Progress bars use it as the total.
 func (p *Prepared) Work() float64 {
 	run := p.Config.Run()
 	client := float64(run.Computed)*p.Config.FLOPs() +
@@ -36,13 +36,13 @@ func (p *Prepared) Work() float64 {
 	return client * float64(p.Config.Clients())
 }
 
-// Judging returns an estimate of the floating-point operations of one evaluation on p.Test. A forward
-// pass counts as a third of a gradient.
+// Judging returns an estimate of the floating-point operations of one evaluation on p.Test. The forward pass of one
+// row counts as a third of a gradient.
 func (p *Prepared) Judging() float64 {
 	return float64(p.Test.Len()) * p.Config.FLOPs() / 3
 }
 
-// Progress returns an observer that reports the fraction of the run that is done.
+// Progress returns an observer that calls report, at each broadcast, with the fraction of the run that is done.
 func (p *Prepared) Progress(report func(part float64)) sim.Observer {
 	computed := float64(p.Config.Run().Computed)
 	return func(b sim.Broadcast) { report(float64(b.GradComps) / computed) }
@@ -94,9 +94,9 @@ func total(parts []sim.Part) int64 {
 	return int64(sum)
 }
 
-// Fits returns an error if the run, together with what the process already uses, needs more than
-// limit bytes of memory. A limit of 0 means as much as the machine, the control group and GOMEMLIMIT
-// allow.
+// Fits returns an error if the run would need more memory than there is. limit is the largest memory of the whole
+// process in bytes, including what it uses now. If limit is 0, it is what the machine, the control group and
+// GOMEMLIMIT allow.
 func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	if err := p.made(); err != nil {
 		return err
@@ -104,13 +104,13 @@ func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	return memory.Given(limit).Check(total(p.memory(perf)))
 }
 
-// Cost is an estimate of the work and the memory that a computation needs.
+// Cost is an estimate of the work and the memory of a computation.
 type Cost struct {
-	Work   float64 // about how many operations
+	Work   float64 // floating-point operations, approximately
 	Memory int64   // bytes, at most
 }
 
-// Cost returns the cost of the run with the given numbers of evaluations and workers.
+// Cost returns the cost of the run if it is evaluated the given number of times and has the given number of workers.
 func (p *Prepared) Cost(evaluations, workers int) Cost {
 	return Cost{
 		Work:   p.Work() + float64(evaluations)*p.Judging(),

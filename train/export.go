@@ -13,10 +13,9 @@ import (
 	"proactivedp/models"
 )
 
-// Description is the JSON file next to the weights of an exported model. It has the layers, with the
-// names and shapes of their weights, and the header of the model's file. A reader needs nothing else to
-// prepare records and to evaluate the model, except the features of images, which this program
-// computes.
+// Description is the content of the JSON file next to the weights of an exported model: the layers, with the names
+// and shapes of their weights, and the header of the model's file (Saved). A program that reads it can prepare
+// records and evaluate the model. Only the features of images are not described; this program computes them.
 type Description struct {
 	Layers []models.Layer `json:"layers"`
 	*Saved
@@ -31,8 +30,8 @@ var exports = map[string]func(io.Writer, exported) error{
 
 const onnxEnding = ".onnx"
 
-// CheckExport returns the path of the description that Export writes next to path, or an error if Export cannot
-// write a file of this name.
+// CheckExport returns the path of the description that Export writes next to path: the same name with the ending
+// .json. It returns an error if Export cannot write a file with path's ending.
 func CheckExport(path string) (about string, err error) {
 	ending := filepath.Ext(path)
 	if exports[ending] == nil {
@@ -41,12 +40,12 @@ func CheckExport(path string) (about string, err error) {
 	return strings.TrimSuffix(path, ending) + ".json", nil
 }
 
-// Export writes the model to path and its Description as JSON to a file of the same name that ends with .json.
-// It writes both or neither. An .npz and a .safetensors file have the weights, as float32 arrays. An .onnx
-// file has the whole computation for a model of rows: from float64 columns, before they are
-// normalised, to the probabilities of the labels, or to the value of a regression. It clamps values outside
-// the bounds even if Normalised refuses them, because an operator cannot refuse. It refuses models with
-// other layers than dense ones, and images. s must come from OpenModel.
+// Export writes the model to path, and its Description as JSON to a file of the same name that ends in .json. It
+// writes both or neither. The ending of path chooses the format. A .npz or .safetensors file has the weights, as
+// float32 arrays. An .onnx file has the whole computation: from float64 columns, before they are normalised, to the
+// probabilities of the labels, or to the value of a regression. It clamps values outside the bounds even if
+// Normalised refuses them, because an ONNX operator cannot refuse. Only models of rows with dense layers can be
+// written as .onnx. s must come from OpenModel.
 func (s *Saved) Export(path string) error {
 	if err := s.opened(); err != nil {
 		return err

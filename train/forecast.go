@@ -22,7 +22,7 @@ import (
 	"proactivedp/sim"
 )
 
-// Forecast has the expected time, memory and privacy guarantee of a training run, before it runs.
+// Forecast is the answer of a dry run: the expected time, memory and privacy guarantee of a training.
 type Forecast struct {
 	DryRun      bool         `json:"dry_run"` // always true; shows that this is a Forecast and not a Report
 	Parameters  int          `json:"parameters"`
@@ -57,8 +57,8 @@ const sharing = 0.92
 // programBytes is about how much memory the program takes before it loads anything.
 const programBytes = 32 << 20
 
-// Forecast measures a gradient and returns the expected time and memory of Train. It does not
-// train.
+// Forecast returns the expected time, memory and privacy of the run without training. It measures how long a gradient
+// takes on this machine. It returns an error if the run would cost more than Spec.TargetEpsilon.
 func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, error) {
 	gradient, rest, err := p.Rates()
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *Prepared) seconds(perf sim.Perf, gradient, rest float64) float64 {
 	return float64(p.Config.Clients()) * (float64(run.Computed)*gradient + float64(run.Rounds)*rest) / speed
 }
 
-// Seconds measures a gradient and returns the expected time of the training loop.
+// Seconds returns the expected time of the training loop in seconds. It measures how long a gradient takes.
 func (p *Prepared) Seconds(perf sim.Perf) (float64, error) {
 	gradient, rest, err := p.Rates()
 	if err != nil {
@@ -122,9 +122,9 @@ func (p *Prepared) SecondsAlone() (float64, error) {
 	return float64(p.Config.Clients())*training + float64(p.Test.Len())*gradient/3, nil // see Judging
 }
 
-// Rates measures the seconds of one gradient, and of the rest of a client round: its noise and the
-// updates of both models. It draws samples like a round of the mean size, because networks always
-// compute whole blocks of examples.
+// Rates measures the seconds of one gradient, and the seconds of everything else in a client's round: its noise and
+// the updates of both models. It measures batches of the run's mean size, because networks always compute whole
+// blocks of examples.
 func (p *Prepared) Rates() (gradient, rest float64, err error) {
 	if err := p.made(); err != nil {
 		return 0, 0, err
@@ -187,7 +187,7 @@ func dataBytes(d *data.Dataset) int64 {
 	return 4 * int64(words)
 }
 
-// WriteText writes the forecast for people to read.
+// WriteText writes the forecast as text.
 func (f *Forecast) WriteText(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err

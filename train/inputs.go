@@ -18,8 +18,8 @@ type inputs struct {
 	scale    float64 // see Spec.InputScale
 }
 
-// ParseFeatures reads the name and the options of fixed image features, hog:CELL:BINS or
-// scatter[:OPTION=VALUE…], and returns the map that computes them.
+// ParseFeatures reads the name and the options of fixed image features, hog:CELL:BINS or scatter[:OPTION=VALUE…]
+// (packages data/hog and data/scatter). The result computes the features of a data set.
 func ParseFeatures(text string) (data.FeatureMap, error) {
 	if text == scatter.Name || strings.HasPrefix(text, scatter.Name+":") {
 		return scatter.Parse(text)

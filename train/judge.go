@@ -11,22 +11,22 @@ import (
 	"proactivedp/models"
 )
 
-// Judge returns a function that computes the metric of the spec, usually the accuracy, for the
-// parameters of a model on the rows p.Test.
+// Judge returns a function that evaluates parameters of the model on p.Test: it returns the spec's metric, which is
+// usually the accuracy.
 func (p *Prepared) Judge() func(params []float32) float64 { return p.JudgeOn(p.Test) }
 
-// JudgeOn returns a function that computes the metric of the spec, usually the accuracy, for the
-// parameters of a model on the given rows of p's data.
+// JudgeOn returns a function that evaluates parameters of the model on the given rows of p's data: it returns the
+// spec's metric, which is usually the accuracy.
 func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
 	metric, scratch := p.Spec.MetricOf(), p.Config.Model.NewScratch()
 	return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
 }
 
-// Baseline returns the value of the spec's metric that can be reached on rows without looking at
-// their features, see [models.Metric.Baseline].
+// Baseline returns the best value of the spec's metric on rows that is possible without looking at their features:
+// see [models.Metric.Baseline].
 func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.MetricOf().Baseline(rows) }
 
-// MetricOf returns the metric of a valid spec.
+// MetricOf returns the spec's metric, parsed. The spec must be valid.
 func (s Spec) MetricOf() models.Metric {
 	metric, _ := models.ParseMetric(s.Metric)
 	if s.Metric == "" && IsRegression(s.Model) {
@@ -41,8 +41,8 @@ func (s Spec) IsAccuracy() bool { return s.MetricOf() == (models.Metric{}) }
 // MetricName returns the name of the spec's metric.
 func (s Spec) MetricName() string { return strings.ReplaceAll(s.MetricOf().String(), "-", " ") }
 
-// MetricValue is the value of the spec's metric for a model, and its baseline: the value that is
-// possible without looking at the features.
+// MetricValue is the value of the spec's metric for a model, next to its baseline: the best value that is possible
+// without looking at the features.
 type MetricValue struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -67,7 +67,7 @@ func (m *MetricValue) writeText(w io.Writer) error {
 	return err
 }
 
-// JudgedOn describes the records on which the accuracy is computed.
+// JudgedOn says in words on which records the accuracy is computed: the test set or held-out training rows.
 func (s Spec) JudgedOn() string {
 	if s.Holdout > 0 {
 		return "held-out training rows"
@@ -75,16 +75,15 @@ func (s Spec) JudgedOn() string {
 	return "test set"
 }
 
-// JudgedRows describes the rows on which an accuracy is computed. If few of them are distinct, the
-// accuracy is not reliable: [data.SplitByRecord] puts all copies of a record on one side, so another
-// seed can give a very different accuracy.
+// JudgedRows has the counts that show whether an accuracy is reliable. It is not if few of its rows are distinct:
+// [data.SplitByRecord] puts all copies of a record on one side, so another seed can give a very different accuracy.
 type JudgedRows struct {
 	TestRows     int `json:"test_rows"`
 	DistinctRows int `json:"distinct_rows"` // number of distinct records among them
 	MostCopies   int `json:"most_copies"`   // number of copies of the most frequent record
 }
 
-// RowsOf returns how many rows there are, and how many of them are distinct.
+// RowsOf counts the rows and the distinct ones among them.
 func RowsOf(rows data.Subset) JudgedRows {
 	distinct, copies := rows.Distinct()
 	return JudgedRows{rows.Len(), distinct, copies}
@@ -97,8 +96,8 @@ const (
 	largestShare = 0.1
 )
 
-// Warning returns a warning if the test or held-out rows are too few or too similar, with advice.
-// Otherwise it returns "".
+// Warning returns a warning with advice if the test rows, or the held-out rows if heldOut is true, are too few or too
+// similar. Otherwise it returns "".
 func (r JudgedRows) Warning(heldOut bool) string {
 	share := float64(r.MostCopies) / float64(r.TestRows)
 	if r.TestRows == 0 || r.DistinctRows >= fewDistinct && share <= largestShare {
@@ -114,10 +113,9 @@ func (r JudgedRows) Warning(heldOut bool) string {
 		decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, why, larger)
 }
 
-// Judgement has the numbers that a reader needs to interpret an accuracy. If one class is frequent,
-// a model that has learnt nothing can have a high accuracy too. Like the accuracy, these numbers
-// depend on the test or held-out rows, which the ε of the training does not cover. See
-// [models.Evaluation].
+// Judgement has the numbers that a reader needs to interpret an accuracy. If one class is frequent, even a model that
+// has learnt nothing can have a high accuracy. Like the accuracy, these numbers depend on the test or held-out rows,
+// which the ε of the training does not cover. See [models.Evaluation].
 type Judgement struct {
 	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
 	BeatsMajority bool     `json:"beats_majority"`
@@ -125,15 +123,14 @@ type Judgement struct {
 	ClassMetrics
 }
 
-// Accuracy is the first key of a report about a classifier: the fraction of test or held-out rows that
-// it predicts correctly.
+// Accuracy is the fraction of test or held-out rows that a classifier predicts correctly. It is the first key of its
+// report.
 type Accuracy struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 }
 
-// Regression is the result of a model of regression on the test or held-out rows. Like an accuracy, its numbers
-// depend on these rows, which the ε of the training does not cover. Targets and predictions are clamped to the
-// bounds.
+// Regression is the result of a regression model on the test or held-out rows. Its numbers depend on these rows,
+// which the ε of the training does not cover. Targets and predictions are clamped to the bounds.
 type Regression struct {
 	models.Regression
 	Loss   *float64          `json:"test_loss"` // the mean objective, for targets on the scale [-1, 1]; null if not finite
@@ -233,7 +230,7 @@ func (p *Prepared) judgement(params []float32) judged {
 // class.
 const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing"
 
-// BaselineWarning is the warning about a model whose metric is no better than the metric's baseline.
+// BaselineWarning returns the warning about a model whose value of the spec's metric is no better than the baseline.
 func (s Spec) BaselineWarning() string {
 	if s.IsAccuracy() {
 		return MajorityWarning
@@ -258,7 +255,7 @@ func (j Judgement) writeText(w io.Writer) error {
 // mostClassesShown is the largest number of classes that a text lists one by one.
 const mostClassesShown = 10
 
-// WriteText writes one line of metrics and, for at most 10 classes, one line for each class.
+// WriteText writes the metrics in one line, followed by a line for each class if there are at most 10 classes.
 func (m ClassMetrics) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "other metrics   balanced accuracy %.4f, F1 %.4f, %s, %s\n", m.BalancedAccuracy, m.F1,
 		defined("AUC", m.AUC), defined("log loss", m.LogLoss)); err != nil || len(m.PerClass) > mostClassesShown {

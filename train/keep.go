@@ -32,9 +32,9 @@ type Keep struct {
 	Aside bool
 }
 
-// For returns a copy of k for a run of p that also saves watched. If the run continues from k's
-// checkpoint, watched is set to the value saved there. If the run cannot continue from that
-// checkpoint, the copy does not have it.
+// For returns a copy of k for a run of p. Checkpoints then also save watched, a pointer to what an observer has
+// computed so far, or nil. If the run can continue from k.From, For sets watched to the value saved there. Otherwise
+// the copy has no From. The copy is zero if runs of p's spec cannot write checkpoints.
 func (k Keep) For(p *Prepared, watched any) Keep {
 	if p.Spec.CanKeep() != nil {
 		return Keep{}
@@ -47,8 +47,8 @@ func (k Keep) For(p *Prepared, watched any) Keep {
 	return k
 }
 
-// Forget removes the file at k.Path, if it exists, and temporary files that killed processes left
-// while they wrote it.
+// Forget removes the checkpoint at k.Path, if there is one, and temporary files that were left when a process was
+// killed while it wrote the checkpoint.
 func (k Keep) Forget() error {
 	if k.Path == "" {
 		return nil
@@ -78,8 +78,7 @@ type keeper struct {
 	alarm    *time.Timer // sets due
 }
 
-// Outcome is the result of a training: that of package sim, and the averaged model if the spec asks for
-// one.
+// Outcome is the result of a training: the result of package sim and, if the spec asks for it, the averaged model.
 type Outcome struct {
 	*sim.Result
 	// Averaged is the mean of the broadcasts that Spec.Average asks for, or nil if it asks for none.
@@ -89,8 +88,8 @@ type Outcome struct {
 	Broadcasts int
 }
 
-// Model returns the final model of the training: the averaged one if there is one, and otherwise the
-// last.
+// Model returns the final parameters of the training: the averaged model if there is one, and otherwise the last
+// model.
 func (o *Outcome) Model() []float32 {
 	if o.Averaged != nil {
 		return o.Averaged
@@ -98,9 +97,9 @@ func (o *Outcome) Model() []float32 {
 	return o.Params
 }
 
-// RunKept runs the training to its end. It continues from a checkpoint and writes checkpoints as k
-// says. It returns the seconds of training, including those before the checkpoint. A run that is
-// stopped writes a checkpoint first. If only the last checkpoint cannot be written, it returns both
+// RunKept runs the training to its end. It continues from a checkpoint and writes checkpoints, as k says. It also
+// returns the seconds of training, including those before the checkpoint. If ctx is cancelled, it writes a checkpoint
+// before it returns the error. If the run is finished and only its last checkpoint cannot be written, it returns both
 // an outcome and an error.
 func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Observer,
 	k Keep) (*Outcome, float64, error) {

@@ -201,7 +201,7 @@ func kindOf(name string) (modelKind, error) {
 		hint)
 }
 
-// FullName returns a model's name with its default parts: mlp is mlp:32. It returns unknown names
+// FullName returns a model's name with its default parts: for "mlp" it returns "mlp:32". It returns an unknown name
 // unchanged.
 func FullName(name string) string {
 	if k, err := kindOf(name); err == nil {
@@ -210,7 +210,7 @@ func FullName(name string) string {
 	return name
 }
 
-// ModelNames lists the models. Perceptrons are listed without widths.
+// ModelNames returns the names of all models. Multi-layer perceptrons are listed without widths.
 func ModelNames() []string {
 	var names []string
 	for _, k := range modelKinds {
@@ -219,7 +219,7 @@ func ModelNames() []string {
 	return names
 }
 
-// IsRegression reports whether a model learns real targets instead of classes.
+// IsRegression reports whether the named model learns targets, which are real numbers, instead of classes.
 func IsRegression(name string) bool { return name == Linear }
 
 // IsNetwork reports whether a model is a neural network.
@@ -228,10 +228,10 @@ func IsNetwork(name string) bool {
 	return err == nil && k.network
 }
 
-// Kernels returns the class of the float32 kernels in use if the run's bits depend on it, and
-// otherwise "". Two classes give other bits than the rest: the portable kernels, which round the
-// products in a network's sums, and matrix tiles (AMX), which compute some sums of large networks
-// from parts of numbers. All other kernels agree with each other.
+// Kernels returns the class of the float32 kernels (the set of processor instructions in use) if the bits of the
+// run's result depend on it, and otherwise "". Two classes give other bits than the rest: the portable kernels, which
+// round products in networks and in some image features, and matrix tiles (AMX), which compute some sums of large
+// networks from parts of numbers. All other classes agree with each other.
 func (s Spec) Kernels() string {
 	k, err := kindOf(s.Model)
 	class := f32.Kernels()
@@ -243,7 +243,7 @@ func (s Spec) Kernels() string {
 	return ""
 }
 
-// ModelTitle returns the name of a model in plots.
+// ModelTitle returns the name of a model as it is shown in plots.
 func ModelTitle(name string) string {
 	k, err := kindOf(name)
 	if err != nil {

@@ -10,11 +10,12 @@ import (
 	"proactivedp/sim"
 )
 
-// Secret reports whether the noise comes from the operating system, so that nobody knows it. Such a run
-// is a release; a run with a numbered seed is a simulation.
+// Secret reports whether nobody knows the seed of the noise: it comes from the operating system (SeedFromOS), or each
+// client draws its own (DistributedRunner). Only such a run is a release. A run with a numbered seed is a simulation:
+// whoever knows the seed can subtract the noise.
 func (s Spec) Secret() bool { return s.SeedFromOS || s.Runner == DistributedRunner }
 
-// Notes returns sentences about the settings that a reader of the run's results must know.
+// Notes returns sentences for reports, about unusual settings of the spec that a reader of the results must know.
 func (s Spec) Notes() []string {
 	var notes []string
 	if data.Partition(s.Partition).Skewed() {
@@ -73,7 +74,7 @@ func (s Spec) Notes() []string {
 	return notes
 }
 
-// StepText returns the step size as a formula in t, the number of gradients of a client so far.
+// StepText returns the step size as a formula in t, the number of gradients that a client has computed so far.
 func (s Spec) StepText() string {
 	switch sim.Decay(s.Schedule) {
 	case sim.LinearDecay:

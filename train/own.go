@@ -9,11 +9,10 @@ import (
 	"proactivedp/sim"
 )
 
-// PrepareOwn prepares one client, 0 ≤ client < n, of a training whose clients keep their own
-// records. The source has only the records of this client, and it uses all of them. The model and δ
-// are those for clients with the given number of records each, as the server assumes. Sampling and
-// accounting use the actual number of records here. The spec's division of the records is not used.
-// All errors are reported together.
+// PrepareOwn prepares a client, 0 ≤ client < spec.Clients, of a training in which each client keeps its own records
+// (package cluster). s has only the records of this client, and the client uses all of them. records is the number of
+// records that the server assumes for every client: the model and δ are computed from it. Sampling and accounting use
+// the number of records in s. The spec's Partition is not used. All errors are reported together.
 func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

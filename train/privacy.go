@@ -13,8 +13,8 @@ import (
 	"proactivedp/sim"
 )
 
-// PlannedPrivacy returns the guarantee that the run will have, before it runs. If ctx is cancelled,
-// the error is context.Cause(ctx).
+// PlannedPrivacy returns the guarantee that the run will have, computed before it runs. If ctx is cancelled, the
+// error is context.Cause(ctx).
 func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 	if err := p.made(); err != nil {
 		return claim.Report{}, err
@@ -28,9 +28,9 @@ func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 	})
 }
 
-// ReleasedPrivacy returns the guarantee of a finished run, computed from the rounds that its
-// clients released. If sizes adapt, it is at most the planned cost, which holds for the run too. If
-// ctx is cancelled, the error is context.Cause(ctx).
+// ReleasedPrivacy returns the guarantee of a finished run, computed from the rounds that its clients released. If
+// sample sizes adapt, it may be less than the planned cost; otherwise it is the same. If ctx is cancelled, the error
+// is context.Cause(ctx).
 func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (claim.Report, error) {
 	if err := p.made(); err != nil {
 		return claim.Report{}, err

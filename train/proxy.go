@@ -9,16 +9,16 @@ import (
 	"proactivedp/sim"
 )
 
-// Proxy returns a cheaper run with about the same accuracy (Sander, Stock, Sablayrolles, "TAN
-// without a burn", arXiv 2210.03403, Section 3). The sample size s and the noise multiplier σ are
-// multiplied by f, the step size η₀ is divided by f, and the number of rounds T stays the same. So
-// each step η₀(Σ∇ + σCn) has the same signal and noise, and only the error of a smaller sample is
-// added. The cost is multiplied by f. β is divided by f for the schedule linear and by √f for sqrt,
-// so that η̄_i falls in the same way over the rounds. Sample sizes are rounded to whole records; the
-// resulting ratio is used for everything else.
+// Proxy returns the settings of a cheaper training that has about the same accuracy. Use it to compare settings
+// (Sander, Stock, Sablayrolles, "TAN without a burn", arXiv 2210.03403, Section 3). The sample size s and the noise
+// multiplier σ are multiplied by f, the step size η₀ is divided by f, and the number of rounds T stays the same. So
+// each step η₀(Σ∇ + σCn) has the same signal and the same added noise; only the sampling error of a smaller sample is
+// larger. The cost is multiplied by f. β is divided by f for the schedule linear and by √f for sqrt, so that η̄_i
+// falls in the same way over the rounds. Sample sizes are rounded to whole records, and the resulting ratio is used
+// for everything else.
 //
-// A proxy has almost no noise, so its results cost far more privacy than the run whose accuracy it
-// predicts. It has no target ε.
+// A proxy has little noise, so it costs far more privacy than the training whose accuracy it predicts: do not publish
+// it as private. It has no target ε.
 //
 // f is in (0, 1]; 1 gives the run itself. It is an error if the spec has no noise, if a sample would
 // have less than one record, or if the spec has settings that depend on the number of gradients in a
@@ -106,10 +106,10 @@ const (
 // ratio is small, because sampling noise is concentrated in the directions that are learnt.
 const sampled = 0.01
 
-// ProxyFraction returns the fraction f for a proxy of p, a cheaper training that predicts the accuracy
-// (see [Spec.Proxy]). size is p's batch size. A small batch adds sampling noise, so f is the least
-// fraction at which this noise is small enough, or a larger one if its work stays within a limit. A
-// proxy of coarseness c may do only 1/c of the work, with c times the sampling noise.
+// ProxyFraction returns a fraction f for [Spec.Proxy] with which the proxy still predicts the accuracy of p well.
+// size is p's batch size. A smaller batch adds sampling noise, so f is the smallest fraction at which this noise is
+// small enough. It is larger if the proxy's work still stays within a limit. coarse ≥ 1 makes a proxy cheaper and
+// less accurate: it may do only 1/coarse of the work, with coarse times the sampling noise.
 func (p *Prepared) ProxyFraction(size, coarse float64) float64 {
 	work := convexWork
 	if IsNetwork(p.Spec.Model) {

@@ -52,8 +52,8 @@ type Report struct {
 	params []float32 // the final model
 }
 
-// Averaged is the part of a report about the averaged model. The rest of the report is about the
-// last model.
+// Averaged is the part of a report about the averaged model (Spec.Average). The rest of the report is about the last
+// model.
 type Averaged struct {
 	Rule         string `json:"rule"` // see Spec.Average
 	Broadcasts   int    `json:"broadcasts"`
@@ -79,14 +79,13 @@ func (p *Prepared) averaged(o *Outcome) *Averaged {
 	}
 }
 
-// Train trains and returns the report. A long run shows its progress on progress, unless that is
-// nil.
+// Train runs the training and returns its report. A long run shows a progress bar on progress, unless that is nil.
 func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer) (*Report, error) {
 	return p.TrainKept(ctx, perf, progress, Keep{})
 }
 
-// TrainKept trains as Train does, and writes checkpoints. If the run has finished and only its last
-// checkpoint could not be written, it returns both a report and an error.
+// TrainKept runs the training as Train does, and writes checkpoints as keep says. If the run has finished and only
+// its last checkpoint could not be written, it returns both a report and an error.
 func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -111,8 +110,8 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 	return r, err
 }
 
-// Report returns the report of a finished run that took the given seconds. If ctx is cancelled, the
-// error is context.Cause(ctx).
+// Report returns the report of a finished run. seconds is how long the run took. If ctx is cancelled, the error is
+// context.Cause(ctx).
 func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64) (*Report, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -181,7 +180,7 @@ func (s Spec) stated() Spec {
 	return s
 }
 
-// WriteText writes the report for people to read.
+// WriteText writes the report as text.
 func (r *Report) WriteText(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err

@@ -28,8 +28,8 @@ import (
 // internal/sealed.
 var savedFormat = sealed.Format{Magic: "proactivedp model\n", Version: 1, Name: "model"}
 
-// Inputs describes the records that a model takes: how the records that it was trained on were made
-// and read.
+// Inputs describes the records that a model takes, as they are in a file: it says how to read them and how to prepare
+// them as the training records were prepared.
 type Inputs struct {
 	Features int         `json:"features"`
 	Columns  []string    `json:"columns,omitempty"` // names of the features; absent if they had none
@@ -52,8 +52,7 @@ type Inputs struct {
 	Form FileForm `json:"form,omitzero"`
 }
 
-// FileForm says how to read a file of records whose form is not the usual one. Zero fields mean the
-// usual form.
+// FileForm says how to read a file of records that does not have the usual form. A zero field means the usual form.
 type FileForm struct {
 	NoHeader   bool   `json:"no_header,omitempty"`   // the first line of a CSV file is a record
 	HeaderLine int    `json:"header_line,omitempty"` // the line of a CSV file with the names of the columns
@@ -85,8 +84,8 @@ type ImageShape struct {
 	Std      []float32 `json:"std"`
 }
 
-// NewInputs returns the inputs of a model of the data set. labels is the map of its labels, or "" if
-// none was given. mapped says how its columns were normalised, or is nil if they were not.
+// NewInputs returns the inputs of a model that was trained on d. labels is the map of d's labels (data.ParseLabels),
+// or "" if none was given. mapped says how the columns were normalised, or is nil if they were not.
 func NewInputs(d *data.Dataset, labels string, mapped *data.Affine) Inputs {
 	in := Inputs{Features: d.Features, Columns: slices.Clone(d.Columns), Labels: classNames(d), Map: labels,
 		Mapped: mapped}
@@ -108,12 +107,10 @@ func classNames(d *data.Dataset) []string {
 	return labels
 }
 
-// Read returns the data set of the run as it was read from its file, before features were computed or
-// inputs scaled.
+// Read returns the data set of the run as it was read from its file, before features were computed and inputs scaled.
 func (p *Prepared) Read() *data.Dataset { return p.source.Data() }
 
-// Source returns the Source that prepared the run: its data set, and what it shares with other runs on
-// it.
+// Source returns the Source that prepared the run.
 func (p *Prepared) Source() *Source { return p.source }
 
 // Saved is a trained model as it is stored in a file, with the settings of its training, the form of
@@ -139,8 +136,8 @@ type Saved struct {
 	model  models.Model
 }
 
-// Save writes the report's model to a file, completely or not at all. It is the averaged model if
-// there is one.
+// Save writes the report's model to a file, completely or not at all. If the run has an averaged model, it is that
+// one. in describes the records that the model takes.
 func (r *Report) Save(path string, in Inputs) error {
 	if err := r.made(); err != nil {
 		return err
@@ -158,12 +155,12 @@ func (r *Report) Save(path string, in Inputs) error {
 	return s.Write(path, r.params)
 }
 
-// Write writes the file of a model with these parameters, completely or not at all. It sets those
-// fields of the header that follow from the parameters and from the other fields.
+// Write writes a model file with these parameters, completely or not at all. It fills in the header's fields that can
+// be computed from the parameters and the other fields.
 //
-// The file has a digest of the records only if the noise comes from a numbered seed, which protects
-// nothing anyway. Otherwise somebody who knows all records but one could test guesses of the last one with
-// the digest, and (ε, δ) does not cover that.
+// The file has a digest of the training records only if the noise comes from a numbered seed, which protects nothing
+// anyway. In other files, the digest would let somebody who knows all records but one test guesses of the last one,
+// and (ε, δ) does not cover that.
 func (s Saved) Write(path string, params []float32) error {
 	// If no releases are listed, nobody knows where the noise comes from.
 	other := func(r dp.Release) bool { return !r.Noise.Simulated() }
@@ -212,8 +209,8 @@ func writeHeader(path string, header []byte, params []float32) error {
 	})
 }
 
-// OpenModel reads the file of a model. It returns an error if the file is damaged or contradicts
-// itself, or if this program cannot evaluate the model.
+// OpenModel reads a model from its file. It returns an error if the file is damaged or contradicts itself, or if this
+// program cannot evaluate the model.
 func OpenModel(path string) (*Saved, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {
@@ -352,7 +349,7 @@ func (s *Saved) read() (*data.Dataset, error) {
 // maxSide is the largest side of an image.
 const maxSide = 1 << 15
 
-// Fits returns an error if the model cannot label the records of a data set as it was read.
+// Fits returns an error if the model cannot label the records of d. d must be as it was read from its file.
 func (s *Saved) Fits(d *data.Dataset) error {
 	if err := s.made(); err != nil {
 		return err
@@ -383,8 +380,8 @@ func (s *Saved) Fits(d *data.Dataset) error {
 	return errors.Join(errs...)
 }
 
-// Normalised returns the data set d with its records normalised in the same way as the training
-// records. d must be as it was read.
+// Normalised returns d with its records normalised in the same way as the training records were. d must be as it was
+// read from its file.
 func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 	if err := s.Fits(d); err != nil || s.Inputs.Mapped == nil {
 		return d, err
@@ -392,8 +389,8 @@ func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 	return d.Mapped(*s.Inputs.Mapped)
 }
 
-// Predict returns the class that the model predicts for each record of a normalised data set. The
-// model must come from OpenModel.
+// Predict returns the class that the model predicts for each record of d. d must come from Normalised, and the model
+// from OpenModel.
 func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
 	if err := s.opened(); err != nil {
 		return nil, err
@@ -411,8 +408,8 @@ func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
 	return labels, nil
 }
 
-// Values returns the predictions of a model of regression for a normalised data set, see
-// [models.Predictions]. The model must come from OpenModel.
+// Values returns the predictions of a regression model for the records of d, see [models.Predictions]. d must come
+// from Normalised, and the model from OpenModel.
 func (s *Saved) Values(d *data.Dataset) ([]float64, error) {
 	if err := s.opened(); err != nil {
 		return nil, err
@@ -427,9 +424,9 @@ func (s *Saved) Values(d *data.Dataset) ([]float64, error) {
 	return z, err
 }
 
-// Logits returns the logits of a normalised data set, see [models.Scorer]: those of record i are K numbers
-// from i·K on, where K is the number of classes. [models.Softmax] makes probabilities of them. The model
-// must come from OpenModel.
+// Logits returns the logits of the records of d, see [models.Scorer]. Those of record i are the K numbers from index
+// i·K on, where K is the number of classes. [models.Softmax] turns them into probabilities. d must come from
+// Normalised, and the model from OpenModel.
 func (s *Saved) Logits(d *data.Dataset) ([]float64, error) {
 	if err := s.opened(); err != nil {
 		return nil, err

@@ -20,9 +20,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Setting is a training as a file describes it, which propose --json or plan --json wrote. A proposal
-// determines the whole spec. A plan determines only the noise multiplier σ, the batch size s, the
-// number of rounds T, δ and the number of clients.
+// Setting is a training that was read from a file, the output of propose --json or plan --json. A proposal determines
+// the whole spec. A plan determines only the noise multiplier σ, the batch size s, the number of rounds T, δ, the
+// sampling and the number of clients.
 //
 // Use ReadSetting to make one. The methods of a zero Setting return an error or, if they return
 // none, may panic.
@@ -33,8 +33,7 @@ type Setting struct {
 	searched string   // a note about the privacy cost of finding the setting; "" if it cost nothing
 }
 
-// Notes returns sentences about how the setting was found that a reader of the run's results must
-// know.
+// Notes returns sentences for reports about how the setting was found.
 func (s *Setting) Notes() []string {
 	var notes []string
 	if s.searched != "" {
@@ -129,9 +128,8 @@ type plannedRun struct {
 // besidePlan lists the keys in the output of plan that plan.Plan does not have.
 var besidePlan = []string{"batches", "frontier", "frontier_reason", "verdict", "odds", "releases", "statement", "code"}
 
-// ReadSetting reads the output of propose --json or plan --json. rank selects one of the proposals,
-// from 1 on. For a plan it must be 0. An unknown key of a plan or of a proposed spec is an error,
-// because it may affect what is run.
+// ReadSetting reads the output of propose --json or plan --json. rank selects one of the proposals, from 1. For a
+// plan it must be 0. A key that is not known is an error, because it may affect what is run.
 func ReadSetting(text []byte, rank int) (*Setting, error) {
 	var keys map[string]json.RawMessage
 	if err := strictjson.Decode(text, &keys); err != nil {
@@ -235,8 +233,7 @@ func (p *plannedRun) check() error {
 	return nil
 }
 
-// Over returns the spec of the training. Fields that the setting's file does not determine are taken
-// from usual.
+// Over returns the spec of the training: usual, with the fields that the setting's file determines replaced.
 func (s *Setting) Over(usual Spec) Spec {
 	if s.proposed != nil {
 		return *s.proposed
@@ -252,9 +249,11 @@ func (s *Setting) Over(usual Spec) Spec {
 	return usual
 }
 
-// Fits returns an error if the run p differs from the one in the setting's file. p must have the same
-// number of records. If the file names the root of the noise, p must use this root. And p may cost a
-// record at most the ε in the file, as certified by package dp/pld.
+// Fits returns an error if the run p is not the one that the setting's file describes: if it has another number of
+// records or another root of the noise, or if it certainly costs more than the file's ε. For the last check, package
+// dp/pld computes an interval for p's ε. Its lower end leaves out the private bounds of columns. The error wraps
+// ErrCostsMore if the lower end is above the ε in the file. So a run that passes may still cost slightly more than
+// the file says; its own report states its ε.
 func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	if err := s.made(); err != nil {
 		return err
@@ -272,11 +271,12 @@ func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	return s.costsNoMore(ctx, p)
 }
 
-// ErrCostsMore is the error that Fits wraps if a run costs more than its file says, for example
-// because another split has other records, or the noise differs.
+// ErrCostsMore is the error that Fits wraps if a run certainly costs more than its file says. For example, another
+// split has other records, or the noise differs.
 var ErrCostsMore = errors.New("costs a record")
 
-// costsNoMore returns an error if the run certainly costs more than the file allows a record.
+// costsNoMore returns an error if the run certainly costs a record more than the file allows: if even the lower end
+// of the interval for its ε, which leaves the private bounds out, is above that.
 func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	if s.allowed == nil {
 		return nil

@@ -15,9 +15,8 @@ import (
 	"proactivedp/sim"
 )
 
-// Source is a data set on which many specs are trained. It prepares each spec once. Specs share in
-// memory: the data, the clients' rows, the models, and the content of traces. It is safe for
-// concurrent use.
+// Source prepares many specs on one data set. It prepares each spec once. The specs share the data, the clients'
+// rows, the models, and the content of traces, which saves memory. A Source is safe for concurrent use.
 //
 // Use NewSource to make one. The methods of a zero Source return an error or, if they return none,
 // may panic.
@@ -33,7 +32,7 @@ type Source struct {
 	traces   map[string]trace
 }
 
-// NewSource returns the source of a data set, which must not change after that.
+// NewSource returns the source of a data set. The data set must not change afterwards.
 func NewSource(d *data.Dataset) *Source {
 	return &Source{
 		data: d, hash: sync.OnceValue(d.Hash),
@@ -42,15 +41,15 @@ func NewSource(d *data.Dataset) *Source {
 	}
 }
 
-// Data returns the data set of the source, as it was given to NewSource.
+// Data returns the data set that NewSource got.
 func (s *Source) Data() *data.Dataset { return s.data }
 
-// Hash returns the SHA-256 of the data set's content. It is computed once.
+// Hash returns the SHA-256 of the data set's content. It is computed only once.
 func (s *Source) Hash() string { return s.hash() }
 
-// Prepare prepares the spec as Spec.Prepare does, with the root of the spec's seed. It
-// prepares each spec once and returns the same value to all callers, who must not change it. It prepares
-// a spec again only after its features were dropped to free memory (see makeRoom).
+// Prepare prepares the spec as Spec.Prepare does, with the root of the spec's seed. All callers with the same spec
+// get the same value and must not change it. If its features were dropped to free memory (see makeRoom), the spec is
+// prepared again.
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -67,7 +66,8 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	return p, err
 }
 
-// PrepareWith prepares the spec as Spec.Prepare does. Specs with the same features share them.
+// PrepareWith prepares the spec as Spec.Prepare does, with this root. The features of images are shared with other
+// specs.
 func (s *Source) PrepareWith(spec Spec, root *rng.Root) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
-// Package train runs one training. A Spec has all settings that determine its result, as plain
-// values. Prepare combines a spec with a data set. A Prepared can be forecast, trained (with
-// checkpoints), traced, and reported with its privacy guarantee.
+// Package train runs one training. A Spec has all settings that determine its result, as plain values. Prepare
+// combines a spec with a data set. The resulting Prepared can forecast the run, run it with checkpoints, trace it,
+// and report it with its privacy guarantee.
 //
 //	spec := train.DefaultSpec()
 //	spec.Data, spec.GradComps = dataset.Name, 10_000
@@ -40,8 +40,8 @@ const (
 	DistributedRunner = "distributed"
 )
 
-// Spec has the settings of one training run as plain values. The command line sets them, a manifest
-// records them, and the store of finished cells uses them as a key.
+// Spec has the settings of one training run as plain values. The command line sets them, and a manifest records them.
+// Stored results have the spec in their key.
 type Spec struct {
 	Model string `json:"model"`
 	// Data is the name of the data set in reports. Prepare is given the data set itself and does not
@@ -62,8 +62,8 @@ type Spec struct {
 	Runner          string  `json:"runner"`
 	Compute         string  `json:"compute_time"` // see clock.ParseDuration
 	Latency         string  `json:"latency"`
-	// TimeScale puts the hogwild runner on a real clock, see realclock.Options. 0 means that clients
-	// run as fast as they can.
+	// TimeScale makes the runner "hogwild" wait on a real clock, see realclock.Options. 0 means no clock: clients run
+	// as fast as they can.
 	TimeScale float64 `json:"time_scale,omitempty"`
 	// Only the virtual clock supports the next fields. ComputeTrace and LatencyTrace are the hashes
 	// of the traces' files, see Pinned.
@@ -94,19 +94,18 @@ type Spec struct {
 	Split string `json:"split,omitempty"`
 
 	Delta float64 `json:"delta"` // δ of every statement, in (0, 1); 0 means 1/N_c
-	// Holdout is the fraction of the training records, in (0, 1), that is held out of training and
-	// used for evaluation instead of the test set. 0 holds out none. A hash of each record, keyed by
-	// the seed, selects them, so their number varies, see [data.HoldOut]. Fold, from 0 on, says
-	// which fraction. Each fold has other records.
+	// Holdout is the fraction of the training records, in (0, 1), that is held out of training and used for
+	// evaluation instead of the test set. 0 holds out none. A hash of each record, keyed by the seed, selects them,
+	// so their number varies, see [data.HoldOut]. Fold, from 0, says which fraction is held out. Each fold holds out
+	// other records.
 	Holdout    float64 `json:"holdout,omitempty"`
 	Fold       int     `json:"fold,omitempty"`
 	Seed       uint64  `json:"seed"`
 	SeedFromOS bool    `json:"seed_from_os,omitempty"` // the operating system's randomness is used instead of Seed
 	Exact      bool    `json:"exact,omitempty"`        // samples and noise are drawn exactly, see dp.Mechanism
-	// Run is the number of the release among those of the seed. Every run has its own samples, noise
-	// and dropout. The split, the division of the records, the default model and the clock depend
-	// only on the seed. Two trainings whose ε are composed must have different runs or different
-	// seeds.
+	// Run is the number of the release among those with the same seed. Every run has its own samples, noise and
+	// dropout. The split, the division of the records, the default model and the clock depend only on the seed. Two
+	// trainings whose ε are composed must have different runs or different seeds.
 	Run uint64 `json:"run,omitempty"`
 
 	// Initial is the file of the initial model, .npz or .safetensors, with arrays as [Saved.Export] writes them.
@@ -150,8 +149,8 @@ const (
 	RecordSplit   = "by-record" // each record independently, so that (ε, δ) covers the split
 )
 
-// AutomaticClipping is the value of Spec.Clipping that scales every gradient to about the clipping
-// norm, also the short ones, see [models.AutomaticClipper].
+// AutomaticClipping is the value of Spec.Clipping for automatic clipping, which scales every gradient, also a short
+// one, to about the clipping norm: see [models.AutomaticClipper].
 const AutomaticClipping = "automatic"
 
 // DefaultSpec returns the paper's settings for its strongly convex problem: ridge logistic regression
@@ -167,8 +166,8 @@ func DefaultSpec() Spec {
 	}
 }
 
-// Prepared is a spec together with a data set: a configuration that is ready to run, and the records
-// for its evaluation. These are the test set, or the records held out of the training set.
+// Prepared is a training that is ready to run: a spec together with a data set. Test has the records for its
+// evaluation: the test set, or the records held out of the training set.
 //
 // Use Source.Prepare or Spec.Prepare to make one. The methods of a zero Prepared return an error or,
 // if they return none, may panic.
@@ -474,11 +473,10 @@ func (s Spec) config(p parsed) sim.Config {
 	}
 }
 
-// Prepare checks the spec and builds the run on the data set. To prepare many specs on one data set,
-// use a [Source], which shares the data among them. If root is nil, Prepare uses the root of the
-// spec's seed; a run with SeedFromOS needs a root. The clients draw from root.ForRun(s.Run). Prepare
-// reads the files of traces and puts their hashes into the spec of the result. All errors are
-// reported together.
+// Prepare checks the spec and builds the run on the data set. To prepare many specs on one data set, use a [Source].
+// If root is nil, Prepare uses the root of the spec's seed; a run with SeedFromOS needs a root. The clients draw from
+// root.ForRun(s.Run). Prepare reads the files of traces and of initial weights and puts their hashes into the spec of
+// the result. All errors are reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
 	return NewSource(d).PrepareWith(s, root)
 }
@@ -495,7 +493,8 @@ func (p *Prepared) finish(n int) error {
 	return err
 }
 
-// SplitRows splits the data set into training and test rows, in the way that Spec.Split says.
+// SplitRows splits the data set into training and test rows as Spec.Split says. root decides which rows are test
+// rows.
 func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subset, err error) {
 	if s.Split == RecordSplit {
 		return data.SplitByRecord(d, root)
@@ -507,7 +506,8 @@ func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subse
 // about as many records as there are test images.
 const UsualHoldout = 1. / 6
 
-// Run trains and returns the result of package sim. observe may be nil.
+// Run runs the training and returns the result of package sim. It calls observe, unless that is nil, with each
+// broadcast.
 func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer) (*sim.Result, error) {
 	if err := p.made(); err != nil {
 		return nil, err

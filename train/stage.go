@@ -10,9 +10,9 @@ import (
 	"proactivedp/sim"
 )
 
-// Stage describes one of several trainings that continue each other, in addition to its spec: the
-// initial model, which is usually the final model of the stage before, and the clients that take part.
-// The other clients of the spec only receive broadcasts.
+// Stage is one of several trainings that continue each other, as auto runs them. It has what a stage needs in
+// addition to its spec: the initial model, which is usually the final model of the stage before, and the clients that
+// take part. The other clients of the spec only receive broadcasts.
 type Stage struct {
 	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
 	Participants []Participant // at least one, in increasing order of clients
@@ -22,8 +22,8 @@ type Stage struct {
 	Root *rng.Root
 }
 
-// Participant is a client that trains in a Stage. Each participant has its own noise multiplier, and
-// its own number among the releases of the seed.
+// Participant is a client that trains in a Stage. Each participant has its own noise multiplier and its own run
+// number.
 type Participant struct {
 	Client          int     `json:"client"`            // its number among the spec's clients, from 0
 	Records         int     `json:"records,omitempty"` // N_c: how many of its records it uses, from the first on; 0 means all
@@ -40,10 +40,9 @@ type stageID struct {
 	Root         string        `json:"root,omitempty"`           // its public name; absent for the seed
 }
 
-// PrepareStage prepares a stage, as Prepare does for a whole training. It uses the spec's seed,
-// sizes, clipping norm, step sizes, and settings of the clients that participate. The spec's noise
-// multiplier and run must be 0: stages do not use them, and no report may state them. All errors
-// are reported together.
+// PrepareStage prepares a stage, as Prepare does for a whole training. The seed, the sizes, the clipping norm and the
+// step sizes come from the spec. The spec's noise multiplier and run must be 0, because each participant has its own.
+// All errors are reported together.
 func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

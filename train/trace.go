@@ -11,9 +11,9 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Pinned returns the spec with the SHA-256 of every trace that it names. So a cell or a manifest
-// describes the content, even if the file changes later. It is an error if a file's content does not
-// match the hash in the spec.
+// Pinned returns the spec with the SHA-256 of every file that it names (traces and initial weights). A stored result
+// or a manifest then identifies their content, even if a file changes later. It is an error if a file's content does
+// not match the hash in the spec.
 func (s Spec) Pinned() (Spec, error) {
 	p, err := s.parse()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package broker connects processes through NATS JetStream. The broker is either part of this
-// program, started by an Engine, or runs elsewhere. The package does not know what the messages
-// mean.
+// Package broker connects processes through NATS JetStream, a message broker with streams that are stored on disk. An
+// Engine describes the broker: it either runs elsewhere, or is a part of this program that Start starts. The package
+// does not know what the messages mean.
 //
 // A broker listens beyond loopback only with TLS, and only if every user has credentials, see
 // Keyring. With the build tag nobroker, the program contains no broker and can only connect to one.
@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Engine describes the broker that the processes use: one that runs elsewhere, or one that Start
-// starts.
+// Engine describes the message broker that the processes use: one that runs elsewhere (URL), or one that Start starts
+// in this process (all other fields).
 type Engine struct {
 	// URL is a broker that runs elsewhere, such as nats://host:4222. If it is "", Start starts a
 	// broker as the other fields say.
@@ -40,8 +40,8 @@ type Engine struct {
 	Log func(level, text string)
 }
 
-// Permissions lists the subjects, with wildcards, that a user may publish under and
-// subscribe to.
+// Permissions lists the subjects under which a user may publish, and those to which it may subscribe. Subjects may
+// have the wildcards of NATS.
 type Permissions struct{ Publish, Subscribe []string }
 
 // Validate reports every field outside its range.
@@ -69,8 +69,8 @@ func (e Engine) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Replicas returns how many copies a stream has: three if the URL names at least three brokers,
-// which then form a cluster, and otherwise one.
+// Replicas returns how many brokers store a copy of each stream: three if the URL names at least three brokers, which
+// then form a cluster, and otherwise one.
 func (e Engine) Replicas() int {
 	if strings.Count(e.URL, ",") >= 2 {
 		return 3
@@ -81,8 +81,8 @@ func (e Engine) Replicas() int {
 // startedMaxMessage is the longest message of a broker that Start starts, in bytes.
 const startedMaxMessage = 1 << 20
 
-// checkFree returns an error if nobody can listen at e.Listen now, because another program does, for
-// example. The broker would find that out only after it has read its streams.
+// checkFree returns an error if nobody can listen at e.Listen now, for example because another program does. It is
+// called first, because the broker itself would notice this only after it has read its streams.
 func (e Engine) checkFree(ctx context.Context) error {
 	if e.Listen == "" {
 		return nil
@@ -102,9 +102,9 @@ func (e Engine) checkFree(ctx context.Context) error {
 	return err
 }
 
-// MaxMessage returns the length of the longest message that the broker accepts, in bytes. To ask a
-// broker that runs elsewhere, it connects as p, and waits for the broker as Dial does. If Start would
-// start the broker, MaxMessage returns an error if the broker could not listen at its address.
+// MaxMessage returns the size limit of messages at the broker, in bytes. For a broker that runs elsewhere (e.URL), it
+// connects as p, as Dial does, and asks. For a broker that Start would start, the limit is known; the error then says
+// whether the broker could not listen at its address.
 func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
 	if e.URL == "" {
 		return startedMaxMessage, e.checkFree(ctx)
@@ -117,7 +117,7 @@ func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
 	return c.MaxPayload(), nil
 }
 
-// MinKey is the length of the shortest key, in bytes.
+// MinKey is the smallest length of Engine.Key, in bytes.
 const MinKey = 16
 
 // checkListen returns an error if the broker must not listen at e.Listen.
@@ -146,7 +146,7 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// CheckURL returns an error if a URL is not the URL of a broker.
+// CheckURL returns an error if url is not the URL of a broker, such as nats://host:4222.
 func CheckURL(url string) error {
 	if strings.Contains(url, "@") { // it may have a password, which must not be printed
 		return errors.New("the URL has an @, must be nats://HOST:PORT or tls://HOST:PORT, or several with commas; " +

@@ -14,9 +14,9 @@ const (
 	privateKeyFile  = "server.key"
 )
 
-// WriteConfig writes a configuration for brokers (nats-server) that run elsewhere, to the folder dir
-// of the keyring: TLS and the users, with the permissions that allow returns. The files are secrets
-// of the brokers' machines. WriteConfig does not overwrite files.
+// WriteConfig writes a configuration for brokers (nats-server) that run elsewhere: TLS, and the users of ring with
+// the permissions that allow returns. It writes it to dir, the folder of the keyring. The files are secret: copy them
+// only to the brokers' machines. WriteConfig does not overwrite files.
 func WriteConfig(dir string, ring *Keyring, allow func(User) Permissions) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Users and TLS of proactivedp's brokers; to be included in nats-server's own configuration.\n"+

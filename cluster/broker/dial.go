@@ -17,8 +17,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Peer describes one end of a connection to a broker: its name, its credentials, and functions to call
-// when the connection is lost or returns.
+// Peer describes this side of a connection to a broker: its name, its credentials, and the functions to call when the
+// connection is lost or returns.
 type Peer struct {
 	Name  string       // the connection's name in the broker's lists
 	Creds *Credentials // nil means no credentials
@@ -34,13 +34,13 @@ type Peer struct {
 	Unreachable func(error)
 }
 
-// ErrUnusable reports that waiting for a broker does not help: it refuses the user, cannot be trusted,
-// or cannot do what is needed.
+// ErrUnusable is the error for a broker for which it is useless to wait: it refuses the user, cannot be trusted, or
+// lacks something that is needed.
 var ErrUnusable = errors.New("cannot be used")
 
-// Dial connects to a broker. If the broker is not up yet, Dial waits for it until the context ends.
-// If waiting does not help, the error wraps ErrUnusable. A lost connection is restored
-// automatically. Publishing while it is lost is an error.
+// Dial connects to the broker at url. If the broker is not up yet, Dial waits for it. If ctx is cancelled, the error
+// is context.Cause(ctx). If it is useless to wait, the error wraps ErrUnusable. The connection restores itself after
+// a loss; publishing returns an error while it is lost.
 func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 	if err := CheckURL(url); err != nil {
 		return nil, err
@@ -56,14 +56,13 @@ func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 	return dial(ctx, url, p, options)
 }
 
-// LogUnreachable returns a function for Peer.Unreachable, which logs why the broker cannot be reached.
+// LogUnreachable returns a function for Peer.Unreachable that logs the reasons to log.
 func LogUnreachable(log *slog.Logger) func(error) {
 	return func(err error) { log.Warn("the broker cannot be reached", "error", err) }
 }
 
-// CheckConn returns an error if the connection c is closed for good, or if its broker accepts only
-// messages shorter than need bytes. Call it again later: the limit can change if the broker is
-// configured anew or replaced by another one.
+// CheckConn returns an error if the connection c is closed for good, or if its broker does not accept messages of
+// need bytes. Call it from time to time: the limit can change if the broker gets a new configuration or is replaced.
 func CheckConn(c *nats.Conn, need int64) error {
 	if c.IsClosed() {
 		return fmt.Errorf("the broker has ended the connection: %w", c.LastError())

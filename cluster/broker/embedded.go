@@ -20,7 +20,7 @@ import (
 // Embedded reports whether this program contains a broker.
 const Embedded = true
 
-// Broker is the message broker that an Engine started in this process, or a reference to one that
+// Broker is the broker of an Engine, as Start returns it: running in this process, or only a reference to one that
 // runs elsewhere.
 type Broker struct {
 	engine Engine
@@ -30,8 +30,8 @@ type Broker struct {
 	begun  chan struct{}  // closed when it has started or failed to
 }
 
-// Start starts the broker, unless it runs elsewhere. The broker first reads its streams, which may
-// take minutes. If the context ends before that, the error is context.Cause(ctx).
+// Start starts the broker in this process, or returns a reference to the one at e.URL. A broker first reads its
+// streams, which may take minutes. If ctx is cancelled before that, the error is context.Cause(ctx).
 func (e Engine) Start(ctx context.Context) (*Broker, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
@@ -147,8 +147,8 @@ func allowOnly(subjects []string) *server.SubjectPermission {
 // URL returns the URL at which other processes reach the broker, or "" if only this process can use it.
 func (b *Broker) URL() string { return b.url }
 
-// Connect connects this process to the broker. If this process has started the broker, the connection
-// does not use the network and has all rights.
+// Connect connects this process to the broker. If the broker runs in this process, the connection has all rights and
+// does not use the network.
 func (b *Broker) Connect(ctx context.Context, p Peer) (*nats.Conn, error) {
 	if b.ns == nil {
 		return Dial(ctx, b.engine.URL, p)

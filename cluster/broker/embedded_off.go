@@ -15,7 +15,8 @@ const Embedded = false
 // Broker is the broker of an Engine.
 type Broker struct{ engine Engine }
 
-// Start returns the broker at the engine's URL. This program contains no broker.
+// Start returns a reference to the broker at e.URL. Without a URL it returns an error, because this program contains
+// no broker.
 func (e Engine) Start(context.Context) (*Broker, error) {
 	if e.URL == "" {
 		return nil, errors.New("this program was built without a broker (tag nobroker): give the URL of one")

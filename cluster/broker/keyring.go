@@ -22,7 +22,7 @@ import (
 	"proactivedp/rng"
 )
 
-// Role is the role of a user, which determines the user's permissions.
+// Role says what a user of the broker does. It determines the user's permissions.
 type Role string
 
 // These are the roles.
@@ -33,15 +33,15 @@ const (
 	Server   Role = "server"   // serves trainings, or hands out cells, at a broker that runs elsewhere
 )
 
-// User is a user of the broker.
+// User is a user of the broker in a Keyring: its role and its public key.
 type User struct {
 	Role   Role   `json:"role"`
 	Client int    `json:"client"` // a client's number; else 0
 	Public string `json:"public"` // the public part of the user's key
 }
 
-// Keyring has the public keys by which a broker recognizes its users, and the certificate with
-// which it proves its own identity.
+// Keyring is the broker's part of the keys: the public keys by which it recognizes its users, and the certificate
+// with which it proves its own identity.
 type Keyring struct {
 	Version     int    `json:"version"`
 	Certificate string `json:"certificate"` // PEM
@@ -49,8 +49,8 @@ type Keyring struct {
 	Users       []User `json:"users"`
 }
 
-// Credentials have the secret key with which a user proves its identity, and the certificate by
-// which it recognizes the broker.
+// Credentials are a user's part of the keys: the secret key with which the user proves its identity, and the
+// certificate by which it recognizes the broker.
 type Credentials struct {
 	Version int    `json:"version"`
 	Role    Role   `json:"role"`
@@ -59,9 +59,8 @@ type Credentials struct {
 	CA      string `json:"ca"`     // PEM; the certificate that signed the broker's
 }
 
-// Check returns an error if the role of the credentials is not the needed one. Without this check,
-// the broker would accept the connection and then refuse every request. nil credentials, as on
-// loopback, fit every role.
+// Check returns an error if the role of the credentials is not the needed one. Call it before connecting: the broker
+// would accept the connection and then refuse every request. nil credentials, as on loopback, fit every role.
 func (c *Credentials) Check(needed Role) error {
 	if c == nil || c.Role == needed {
 		return nil
@@ -80,10 +79,10 @@ const keyVersion = 1
 // validity is how long a certificate is valid.
 const validity = 5 * 365 * 24 * time.Hour
 
-// MakeKeys writes a keyring and credentials to the folder dir, which it creates if needed. The
-// broker's certificate is for the names or addresses in hosts. There are credentials for each
-// client, for an operator, for the workers and for servers. Existing files are not overwritten. The
-// files are secrets: each belongs only on the machine of its user.
+// MakeKeys writes a Keyring and Credentials to the folder dir, which it creates if needed. hosts are the names or
+// addresses for which the broker's certificate is valid. There are credentials for each client, for an operator, for
+// the workers and for servers. Existing files are not overwritten. Each file is a secret of its user: copy it only to
+// the user's machine.
 func MakeKeys(dir string, clients int, hosts []string) error {
 	if clients < 0 || clients > 1_000_000 {
 		return fmt.Errorf("keys of %d clients, must be in [0, 1000000]", clients)
@@ -206,7 +205,7 @@ func ReadKeyring(dir string) (*Keyring, error) {
 	return ring, nil
 }
 
-// ReadCredentials reads the credentials of one user.
+// ReadCredentials reads the credentials of a user, which MakeKeys wrote, from the file at path.
 func ReadCredentials(path string) (*Credentials, error) {
 	c, err := readKeys[Credentials](path, maxCredentials)
 	if err != nil {

@@ -1,14 +1,14 @@
 //go:build unix
 
-// Command bench measures ProactiveDP on this machine and writes the tables of results/bench.md. It
-// runs the program several times for each row and reports medians: of the client rounds per second
-// in the training loop, and of the peak resident memory of the whole process. It measures kernels
-// and networks with Go's benchmarks, and the accounting in a separate process. It compares the
-// values with targets. The networks need the real data sets (PROACTIVEDP_DATA, or the cache).
+// Command bench measures how fast ProactiveDP is on this machine, and writes the tables of results/bench.md. It runs
+// the program several times for each row and reports medians: of the client rounds per second in the training loop,
+// and of the peak resident memory of the whole process. It measures kernels and networks with Go's benchmarks, and
+// the accounting in a separate process. It compares the values with targets. The networks need the real data sets
+// (PROACTIVEDP_DATA, or the cache).
 //
-// With -scale it measures how the cost of a client round and of a training depends on the numbers of
-// clients and parameters, and writes results/scale. With -own it compares auto with plain stages, and
-// writes results/auto-against-plain.
+// With -scale it measures how the cost of a client round and of a training depends on the numbers of clients and
+// parameters, and writes results/scale. With -own it compares the command auto with a single training for the whole
+// budget, and writes results/auto-against-plain.
 package main
 
 import (

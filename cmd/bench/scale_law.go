@@ -25,11 +25,11 @@ type scalePoint struct {
 	MiB         float64 `json:"peak_mib"`    // the peak resident memory of the process
 }
 
-// scaleLaw says how the cost grows with the number n of clients and the number d of parameters. The
-// time of a round is a + b·log₂n + c·d + (e + f·d)·m. The queue of events contributes log₂n. m =
-// log₂ max(1, 4(n+3)d/Cache) says by how many doublings the clients' models, the server's, a
-// broadcast and an update exceed a fast memory of Cache bytes. The memory is Base + n·(Client +
-// Vectors·4d).
+// scaleLaw says how the cost grows with the number n of clients and the number d of parameters.
+//
+// The processor time of a client round is a + b·log₂n + c·d + (e + f·d)·m. The term with log₂n is for the queue of
+// events. m = log₂ max(1, 4(n+3)d/Cache) says by how many doublings the clients' models, the server's, a broadcast
+// and an update together exceed a fast memory of Cache bytes. The memory is Base + n·(Client + Vectors·4d).
 type scaleLaw struct {
 	A     float64 `json:"a_ns"`
 	B     float64 `json:"b_ns"`

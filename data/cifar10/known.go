@@ -28,7 +28,7 @@ const (
 	Licence = "none stated by the author, who asks to be cited"
 )
 
-// Sources returns the URLs of the archive with all files.
+// Sources returns the URLs from which the archive with all files can be downloaded.
 func Sources() []string {
 	return []string{
 		"https://www.cs.toronto.edu/~kriz/" + archive,
@@ -62,12 +62,12 @@ func original() database {
 	}
 }
 
-// Load finds the data set below cifar10/, verifies it, and returns the training batches in order,
-// followed by the test batch. A folder named by the user has either the archive or the batches:
-// data_batch_1.bin and so on, with .bin.gz or in cifar-10-batches-bin/ also accepted. A cache has
+// Load finds the data set in the folder cifar10, verifies it, and returns the training batches in order, followed by
+// the test batch. locator says where to look. A folder named by the user (Locator.Dir) has either the archive or the
+// batches data_batch_1.bin and so on; .bin.gz and the subfolder cifar-10-batches-bin are also accepted. A cache has
 // the archive, which is read without unpacking it. Instead of test_batch.bin a folder may have
-// test_batch_first1000.bin, its first 1,000 records; the Note then says so. Use errors.Is to
-// distinguish the locator's errors.
+// test_batch_first1000.bin, its first 1,000 records; Dataset.Note then says so. If a file was not found or is
+// damaged, the error wraps one of the errors of package fetch.
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	return original().load(ctx, locator)
 }

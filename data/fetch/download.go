@@ -26,9 +26,8 @@ const (
 	userAgent = "proactivedp (data set download)"
 )
 
-// errNoConnection marks failures before a connection exists (name not found, refused, timed out).
-// They are not retried: on a machine without a network each costs at most timing.connect, and
-// usually no time.
+// errNoConnection marks failures before there is a connection: the host's name is not found, or the connection is
+// refused or times out. They are not retried: on a machine without a network each would cost up to timing.connect.
 var errNoConnection = errors.New("no connection")
 
 // download gets f from the first source that has it and writes it to path. The error joins one

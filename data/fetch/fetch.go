@@ -1,6 +1,6 @@
-// Package fetch finds the files of data sets: in a folder that the user names, or else in a cache,
-// or else by download from a list of sources into that cache. A file is verified before it is
-// returned or put into the cache.
+// Package fetch finds the files of data sets. It looks in a folder that the user names or, without one, in a cache;
+// what the cache lacks, it downloads from a list of sources. A file is verified before it is returned or put into the
+// cache.
 //
 //	phishing, err := libsvm.Load(ctx, "phishing", fetch.Locator{}) // from the cache, or from its web site
 //	digits, err := mnist.Load(ctx, fetch.Locator{Dir: "/my/data"}) // only from this folder
@@ -23,9 +23,8 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// These errors say why there is no verified copy of a file; an error wraps at most one of them. Any
-// other error has another cause than the file: a cancelled context, an invalid File, or too little
-// memory for its Check.
+// These errors say why there is no verified copy of a file. An error wraps at most one of them. Any other error has a
+// cause other than the file: a cancelled context, an invalid File, or too little memory for its Check.
 var (
 	// ErrUnavailable means that the file is not in the cache and could not be obtained: downloads
 	// are off, no source has the whole file, or the cache cannot be written.
@@ -37,11 +36,11 @@ var (
 	ErrDamaged = errors.New("damaged")
 )
 
-// DefaultMaxBytes is the size limit of a File that sets none. It has room for the largest data set
-// in use, CIFAR-10's 170 MB.
+// DefaultMaxBytes is the size limit in bytes of a File that sets none. The largest data set in use, CIFAR-10, has 170
+// MB.
 const DefaultMaxBytes = 256 << 20
 
-// File describes a file and where it comes from.
+// File describes a file of a data set: its names, where to download it, and how to verify it.
 type File struct {
 	// Rel is its path below the folder, slash-separated and local, such as "libsvm/phishing".
 	Rel string
@@ -117,9 +116,9 @@ func (t timing) orDefault() timing {
 	return t
 }
 
-// Locate returns the path of a verified copy of f. It may download f, unless l.Dir or l.Offline is set.
-// If the file in the cache is damaged, it is downloaded again, once. If there is no verified copy, the
-// error wraps ErrUnavailable, ErrMissing or ErrDamaged. If ctx is done, it is the cause of ctx.
+// Locate returns the path of a verified copy of f. It may download f, unless l.Dir or l.Offline is set. A damaged
+// file in the cache is downloaded again, once. If there is no verified copy, the error wraps ErrUnavailable,
+// ErrMissing or ErrDamaged. If ctx is cancelled, the error wraps context.Cause(ctx).
 func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 	places, err := f.places()
 	if err != nil {

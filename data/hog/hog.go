@@ -1,9 +1,8 @@
-// Package hog computes histograms of oriented gradients of images (N. Dalal and B. Triggs,
-// "Histograms of Oriented Gradients for Human Detection", CVPR 2005). These features are computed
-// for each record without looking at other records, so they cost no privacy. With a small budget, a
-// linear model on such features learns more than a network on pixels (F. Tramèr and D. Boneh,
-// "Differentially Private Learning Needs Better Features (or Much More Data)", ICLR 2021, arXiv
-// 2011.11660).
+// Package hog computes histograms of oriented gradients (HOG), which are features of images (N. Dalal and B. Triggs,
+// "Histograms of Oriented Gradients for Human Detection", CVPR 2005). The features of a record do not depend on other
+// records, so they cost no privacy. With a small privacy budget, a linear model on such features learns more than a
+// network on pixels (F. Tramèr and D. Boneh, "Differentially Private Learning Needs Better Features (or Much More
+// Data)", ICLR 2021, arXiv 2011.11660).
 //
 // An image is divided into cells of Cell×Cell pixels. Each cell gets a histogram of its gradients
 // over Bins directions:
@@ -31,28 +30,26 @@ import (
 	"proactivedp/data"
 )
 
-// Map computes histograms of oriented gradients. Its fields are the size of a cell and the number of
-// directions.
+// Map is the data.FeatureMap of this package: it computes histograms of oriented gradients.
 type Map struct {
 	Cell int // the side of a cell in pixels, in [1, MaxCell]
 	Bins int // directions, in [1, MaxBins]
 }
 
-// MaxCell is the largest side of a cell, in pixels, and MaxBins the largest number of directions in its
-// histogram.
+// MaxCell is the largest Map.Cell, in pixels, and MaxBins the largest Map.Bins.
 const (
 	MaxCell = 256
 	MaxBins = 64
 )
 
-// Norm is the norm of a record's features. The bias, which acts like a feature of 1 in a linear
-// model, is then a small part of a clipped gradient.
+// Norm is the Euclidean norm of the features of each record. The bias of a linear model acts like a feature that is
+// always 1; with a norm of 10, it is a small part of a clipped gradient.
 const Norm = 10
 
-// Prefix is the beginning of a Map written as text, such as hog:4:8.
+// Prefix is what the text of a Map begins with, as in hog:4:8.
 const Prefix = "hog:"
 
-// String returns hog:CELL:BINS, as Parse reads it.
+// String returns hog:CELL:BINS, which Parse reads.
 func (m Map) String() string { return fmt.Sprintf("%s%d:%d", Prefix, m.Cell, m.Bins) }
 
 // Parse reads hog:CELL:BINS. It reports every problem.
@@ -94,8 +91,8 @@ func (m Map) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Features returns the number of features for an image of d: Bins for each whole cell. It returns
-// an error if the map is invalid, d has no images, or an image has no room for a cell.
+// Features returns the number of features of each image of d: Bins for each whole cell. It returns an error if the
+// map is not valid, d has no images, or an image has no room for a cell.
 func (m Map) Features(d *data.Dataset) (int, error) {
 	if d == nil {
 		return 0, errors.New("no data set")
@@ -115,7 +112,7 @@ func (m Map) Features(d *data.Dataset) (int, error) {
 	return n, nil
 }
 
-// Bytes returns how many bytes Apply takes for d, or 0 if Apply fails.
+// Bytes returns how many bytes the features of d take, or 0 if Apply would fail.
 func (m Map) Bytes(d *data.Dataset) int64 {
 	n, err := m.Features(d)
 	if err != nil {
@@ -124,12 +121,11 @@ func (m Map) Bytes(d *data.Dataset) int64 {
 	return 4 * int64(n) * int64(d.Len())
 }
 
-// Constants returns "": the features need none.
+// Constants returns "", because these features need no constants.
 func (m Map) Constants() string { return "" }
 
-// Apply returns the records of d with dense rows of their features, in the order [cell's
-// row][cell's column][direction]. progress is called with the number of records that are done; it may be
-// nil.
+// Apply returns the records of d with dense rows of their features, in the order [row of cells][column of
+// cells][direction]. progress, unless it is nil, is called with the number of records that are done.
 func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
 	n, err := m.Features(d)
 	if err != nil {

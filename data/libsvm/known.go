@@ -10,7 +10,7 @@ import (
 	"proactivedp/data/fetch"
 )
 
-// Known describes a published data set that Load can find by name: its content and where it comes from.
+// Known describes a published data set that Load finds by name: its content and where it comes from.
 type Known struct {
 	Name        string
 	Rows        int
@@ -76,7 +76,7 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the known data set of this name. For an unknown name, the error lists all names.
+// Lookup returns the known data set with this name. For an unknown name, the error lists all names.
 func Lookup(name string) (Known, error) {
 	for _, k := range Catalogue() {
 		if k.Name == name {
@@ -86,8 +86,9 @@ func Lookup(name string) (Known, error) {
 	return Known{}, fmt.Errorf("data set = %q, must be one of %q", name, Names())
 }
 
-// Load finds the known data set of this name as libsvm/<name>, parses and verifies it. The locator
-// says where to look. Use errors.Is to distinguish its errors, such as fetch.ErrUnavailable.
+// Load finds the known data set with this name as the file libsvm/NAME, reads it and verifies it. locator says where
+// to look. The error wraps one of the errors of package fetch, such as fetch.ErrUnavailable, if the file was not
+// found.
 func Load(ctx context.Context, name string, locator fetch.Locator) (*data.Dataset, error) {
 	k, err := Lookup(name)
 	if err != nil {
@@ -116,8 +117,8 @@ func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, 
 	return set, nil
 }
 
-// Verify returns an error for each difference between d and the data set k: in rows, features and
-// label counts, and in the hash of the content if those agree.
+// Verify returns an error that lists the differences between d and the data set k: in rows, features and label counts
+// or, if these agree, in the hash of the content.
 func (k Known) Verify(d *data.Dataset) error {
 	var errs []error
 	differ := func(field string, found, expected any) {

@@ -9,12 +9,12 @@
 //
 //	[label {index:value}] [# comment]
 //
-// Blanks or tabs separate fields and may surround them. Lines end in \n or \r\n; the last line
-// needs no end. Empty lines are skipped. A byte order mark may begin the file. Indices are decimal
-// integers from 1, or from 0 with Options.ZeroBased, and they increase along a line. Values are finite decimal numbers, rounded once to the nearest float32. A value
-// that is then zero is checked and counts for the number of features, but is not stored. Without
-// Options.Labels there are two labels: 0 and 1, -1 and 1, or 1 and 2, in any form of a decimal number,
-// such as +1, 1.0 or 1.000000e+00. Options.Labels allows any labels and any number of classes.
+// Blanks or tabs separate fields and may surround them. Lines end in \n or \r\n; the last line needs no end. Empty
+// lines are skipped. A byte order mark may begin the file. Indices are decimal integers from 1, or from 0 with
+// Options.ZeroBased, and increase along a line. Values are finite decimal numbers, rounded once to the nearest
+// float32. A value that is then zero is not stored, but its index counts for the number of features. Without
+// Options.Labels there are two labels: 0 and 1, −1 and 1, or 1 and 2, in any form of a decimal number, such as +1,
+// 1.0 or 1.000000e+00. Options.Labels allows any labels and any number of classes.
 //
 // Errors name the file, the line and the byte. They never have a value of a record.
 package libsvm
@@ -47,7 +47,7 @@ const (
 	MaxRows = math.MaxInt32
 )
 
-// ParseError is an error in the text of a file.
+// ParseError is an error in the text of a file, with its place.
 type ParseError struct {
 	File   string
 	Line   int // line number from 1; 0 if the error concerns the whole file
@@ -71,13 +71,12 @@ func (e *ParseError) Error() string {
 	return where + ": " + e.Msg
 }
 
-// Parse reads a data set, plain or compressed by gzip, bzip2, xz or zstd, which it recognises by
-// the first bytes. The smaller label becomes class 0 and the larger label class 1. Features is the largest
+// Parse reads a data set with two labels, plain or compressed by gzip, bzip2, xz or zstd, which it recognises by the
+// first bytes. The smaller label becomes class 0, and the larger one class 1. The number of features is the largest
 // index. name is the name of the data set, and of the file in errors.
 //
-// The error is a *ParseError if the text breaks the format of the package comment or a limit, if
-// there are no rows or no indices, or if only one label occurs. It is the reader's error if r
-// fails.
+// The error is a *ParseError if the text breaks the format of the package comment or a limit, if there are no rows or
+// no indices, or if only one label occurs. If r fails, it is the error of r.
 func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	p := newParser(name, name, Options{})
 	in, err := unpacked(name, nil, r)
@@ -90,7 +89,7 @@ func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	return p.finish()
 }
 
-// Options says how a file is read: its features, its labels and its test set.
+// Options says how a file is read: its features, its labels or targets, and its test set.
 type Options struct {
 	// Features is the number of columns, in [0, MaxIndex]. A larger index is an error. 0 means the
 	// largest index.
@@ -99,24 +98,23 @@ type Options struct {
 	Labels *data.Labels
 	// Target has public bounds of the labels, which are then real numbers: targets and not classes.
 	Target *data.TargetBounds
-	// Test is the path of a second file, whose rows are the test set. "" means no second file: the
-	// set then counts as published as one.
+	// Test is the path of a second file, whose rows become the test set. "" means that there is none: the data set
+	// then counts as published without a separate test set.
 	Test string
-	// Unlabelled means that labels are not read. All rows then have class 0 or a scaled target of 0, which has
-	// no meaning.
+	// Unlabelled means that labels are not read. All rows then have class 0 or, with Target, a scaled target of 0,
+	// which mean nothing.
 	Unlabelled bool
 	// ZeroBased means that indices count from 0, not from 1.
 	ZeroBased bool
-	// Saturate reads a number beyond the range of float32 as the largest one. It is for values that
-	// will be clamped.
+	// Saturate reads a number beyond the range of float32 as the largest float32 of its sign, instead of an error.
+	// Use it for values that will be clamped.
 	Saturate bool
 	Memory   int64 // bytes that the process may use; 0 means all available memory
 	// Progress shows how much of a large file was read; nil shows nothing.
 	Progress io.Writer
 }
 
-// ParseFile parses the file at path like Parse. The name of the data set is the last element of
-// path.
+// ParseFile reads the file at path as Parse does, with options. The name of the data set is the last element of path.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.Features < 0 || o.Features > MaxIndex {
 		return nil, fmt.Errorf("%s: features = %d, must be in [0, %d]", path, o.Features, MaxIndex)

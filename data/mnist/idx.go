@@ -23,11 +23,11 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Classes is the number of digits.
+// Classes is the number of classes: the ten digits.
 const Classes = 10
 
-// The mean and standard deviation of p/255 over all pixels p of MNIST's training set, to the four
-// digits that are commonly used (as in PyTorch's own example, pytorch/examples, mnist/main.py).
+// Mean and Std are the mean and the standard deviation of p/255 over all pixels p of MNIST's training set, to the
+// four digits that are commonly used (as in PyTorch's own example, pytorch/examples, mnist/main.py).
 const (
 	Mean = 0.1307
 	Std  = 0.3081
@@ -37,7 +37,7 @@ const (
 const (
 	// maxSide is the largest height and width.
 	maxSide = 1 << 12
-	// MaxBytes bounds the pixels of a file, and its labels.
+	// MaxBytes is the largest number of pixels of a file, and of labels.
 	MaxBytes = 1 << 30
 )
 
@@ -46,9 +46,9 @@ const (
 	labelsMagic = 2049 // unsigned bytes in 1 dimension
 )
 
-// Parse reads a data set of ten classes from a file of images and a file of labels, each plain or
-// compressed by gzip, bzip2, xz or zstd. It is normalised like MNIST. It is an error if a file breaks the
-// format of the package comment or a limit, if a label is above 9, if there are no images, if the
+// Parse reads a data set of ten classes from a file of images and a file of labels, each plain or compressed by gzip,
+// bzip2, xz or zstd. name is the name of the data set. The images are normalised by Mean and Std. It is an error if a
+// file breaks the format of the package comment or a limit, if a label is above 9, if there are no images, if the
 // numbers of images and labels differ, or if a reader fails.
 func Parse(name string, images, labels io.Reader) (*data.Dataset, error) {
 	d := newSet(name)

@@ -1,9 +1,8 @@
-// Package scatter computes scattering transforms of images: averages of the moduli of wavelet
-// transforms (J. Bruna and S. Mallat, "Invariant Scattering Convolution Networks", IEEE TPAMI 35(8),
-// 2013). They are computed for each record without looking at other records, so they cost no privacy.
-// A linear model on them was the best at small ε in 2021 (F. Tramèr and D. Boneh,
-// "Differentially Private Learning Needs Better Features (or Much More Data)", ICLR 2021, arXiv
-// 2011.11660).
+// Package scatter computes scattering transforms, which are features of images: averages of the absolute values of
+// wavelet transforms (J. Bruna and S. Mallat, "Invariant Scattering Convolution Networks", IEEE TPAMI 35(8), 2013).
+// The features of a record do not depend on other records, so they cost no privacy. In 2021, a linear model on them
+// was the best one at small ε (F. Tramèr and D. Boneh, "Differentially Private Learning Needs Better Features (or
+// Much More Data)", ICLR 2021, arXiv 2011.11660).
 //
 // The steps, in this order:
 //
@@ -37,8 +36,8 @@ import (
 	"proactivedp/data"
 )
 
-// Map computes scattering transforms. Its fields are the options of the transform; a zero field is the
-// default for the number of channels.
+// Map is the data.FeatureMap of this package: it computes scattering transforms. A zero field means the default,
+// which depends on the number of channels.
 type Map struct {
 	Colour string  // Opponent or RGB, or "" for Opponent; for images of three channels
 	Root   string  // Yes or No, or "" for Yes with three channels and No with one
@@ -46,8 +45,7 @@ type Map struct {
 	Ridge  float64 // λ, in [MinRidge, MaxRidge], or 0 for 0.4 with three channels and 0.1 with one
 }
 
-// These are the values of the options Colour, Root and Fold of a Map, and the limits of its option
-// Ridge.
+// These are the values of Map.Colour, Map.Root and Map.Fold, and the limits of Map.Ridge.
 const (
 	Opponent = "opponent"
 	RGB      = "rgb"
@@ -64,14 +62,14 @@ const (
 	MaxSide = 128
 )
 
-// Norm is approximately the root mean square of the norm of an image's features, for the random images
+// Norm is about the root mean square of the Euclidean norm of an image's features. It is exact for the random images
 // from which the package's constants were computed.
 const Norm = 10
 
-// Name is the zero Map written as text. The text of other maps begins with it.
+// Name is the text of the zero Map, and the beginning of the text of every other Map.
 const Name = "scatter"
 
-// String returns the options that are given, as Parse reads them.
+// String returns the map as text, which Parse reads. It has the options that are not zero.
 func (m Map) String() string {
 	text := Name
 	add := func(key, value string) {
@@ -151,8 +149,8 @@ func (m Map) Validate() error {
 	return errors.Join(errs...)
 }
 
-// For returns the map with every zero option replaced by its default for d. It returns an error if the
-// map is invalid or cannot be computed for d.
+// For returns m with the default for d in place of every zero option. It returns an error if m is not valid or cannot
+// be computed for d.
 func (m Map) For(d *data.Dataset) (Map, error) {
 	if d == nil {
 		return Map{}, errors.New("no data set")
@@ -195,7 +193,7 @@ func (m Map) For(d *data.Dataset) (Map, error) {
 	return m, errors.Join(errs...)
 }
 
-// Features returns the number of features of an image of d. It returns the errors of For.
+// Features returns the number of features of each image of d. The errors are those of For.
 func (m Map) Features(d *data.Dataset) (int, error) {
 	m, err := m.For(d)
 	if err != nil {
@@ -218,7 +216,7 @@ func (m Map) Features(d *data.Dataset) (int, error) {
 	return i.Channels * n * rows, nil
 }
 
-// Bytes returns how many bytes the features of d take, or 0 if Apply fails.
+// Bytes returns how many bytes the features of d take, or 0 if Apply would fail.
 func (m Map) Bytes(d *data.Dataset) int64 {
 	n, err := m.Features(d)
 	if err != nil {
@@ -266,9 +264,9 @@ func (m Map) recipe(d *data.Dataset) (*recipe, error) {
 	return r, nil
 }
 
-// Apply returns the records of d with dense rows of their features. progress is called with the number of
-// records that are done; it may be nil. The result does not depend on the number of processors.
-// Without fold the order is [plane][channel][row][column].
+// Apply returns the records of d with dense rows of their features. progress, unless it is nil, is called with the
+// number of records that are done. The result does not depend on the number of processors. Without fold, the features
+// are in the order [plane][channel][row][column].
 func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
 	m, err := m.For(d)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package synth generates stand-ins for the real data sets, of the same shape, for use when those
-// are not available. They are nobody's data. Dataset.Synthetic marks everything that is computed
-// from them.
+// Package synth generates synthetic stand-ins for the real data sets, of the same shape, for use when those are not
+// available. They have nobody's data. Dataset.Synthetic marks them, and every result that is computed from them says
+// so.
 //
 //	d, err := synth.Make("synth-mnist:7000", rng.New(1))
 //
@@ -65,8 +65,8 @@ func mushrooms() shape {
 
 func shapes() []shape { return []shape{phishing(), mushrooms()} }
 
-// Phishing returns "synth-phishing": 11,055 rows of 68 features, with 30 entries of 0.18257 each.
-// About 56 % are in class 1. The best possible accuracy is 0.94.
+// Phishing returns "synth-phishing": 11,055 rows of 68 features, with 30 entries of 0.18257 in each row. About 56 %
+// of the rows are in class 1. The best possible accuracy is 0.94.
 func Phishing(root *rng.Root) *data.Dataset {
 	d, _ := phishing().draw(root)
 	return d
@@ -91,15 +91,14 @@ func Names() []string {
 	return names
 }
 
-// Is reports whether a name has the form of a stand-in's name: one of Names, or one of them
-// followed by a colon and any text.
+// Is reports whether name has the form of a stand-in's name: one of Names, perhaps followed by a colon and any text.
 func Is(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return slices.Contains(Names(), base)
 }
 
-// StandsInFor returns the name of the real data set that a stand-in replaces, or the name itself.
-// For example, "synth-mnist" and "synth-mnist:700" both replace "mnist".
+// StandsInFor returns the name of the real data set that the stand-in name replaces: "mnist" for "synth-mnist" and
+// for "synth-mnist:700". It returns any other name unchanged.
 func StandsInFor(name string) string {
 	real, standIn := strings.CutPrefix(name, "synth-")
 	if standIn {
@@ -108,15 +107,15 @@ func StandsInFor(name string) string {
 	return real
 }
 
-// Check returns an error if Make would refuse the name. It generates nothing.
+// Check returns the error that Make would return for the name, but generates nothing.
 func Check(name string) error {
 	_, err := find(name)
 	return err
 }
 
-// Make returns the stand-in with this name. Stand-ins of images have as many rows as the real set,
-// or the number after a colon, as in "synth-mnist:7000". For an unknown name, the error lists the
-// names. A root without a key is an error.
+// Make returns the stand-in with this name, drawn from root. A stand-in for images has as many rows as the real set,
+// or the number after a colon, as in "synth-mnist:7000". For an unknown name, the error lists the names. A root
+// without a key is an error.
 func Make(name string, root *rng.Root) (*data.Dataset, error) {
 	found, err := find(name)
 	if err != nil {

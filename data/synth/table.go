@@ -8,7 +8,7 @@ import (
 	"proactivedp/rng"
 )
 
-// TableShape describes the random table that Table generates: its size, and how hard it is to learn.
+// TableShape says how large the random table of Table is, and how hard it is to learn.
 type TableShape struct {
 	Rows, Features, Classes int
 	// Share is the probability of the most frequent class, class 0. The other classes share the rest
@@ -45,8 +45,8 @@ const (
 	apart       = 2.5
 )
 
-// Table returns a table of the shape, with all values in [0, 1], like a table that was scaled by
-// public bounds. Every third feature differs between the classes.
+// Table returns a random table of shape s with this name, drawn from root. All values are in [0, 1], as in a table
+// that was scaled by public bounds. Every third feature differs between the classes.
 func Table(root *rng.Root, name string, s TableShape) (*data.Dataset, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

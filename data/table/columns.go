@@ -20,9 +20,9 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Columns describes the columns of a table that are not plain numbers, such as categories and dates. The
-// user writes this description. It must be public, like the labels and the constants of normalisation; the
-// program never derives it from the records.
+// Columns describes the columns of a table that are not plain numbers, such as categories and dates. The user writes
+// the description. It must be public, like the labels and the constants of normalisation; the program never computes
+// it from the records.
 type Columns struct {
 	text     string
 	kinds    map[string]column
@@ -61,7 +61,7 @@ const anything = "*"
 // maxColumnsText is the largest size of a file of columns, in bytes.
 const maxColumnsText = 1 << 20
 
-// ReadColumns reads the file at path, which is in the format of [ParseColumns].
+// ReadColumns reads a description of columns from the file at path: see [ParseColumns].
 func ReadColumns(path string) (*Columns, error) {
 	text, err := bounded.File(path, maxColumnsText)
 	if err != nil {
@@ -74,10 +74,10 @@ func ReadColumns(path string) (*Columns, error) {
 	return c, nil
 }
 
-// ParseColumns reads what columns hold. The text is CSV with the header column,kind,values; its
-// fields may be separated as in [ParseFile]. Columns that are not listed hold numbers. In the name
-// of a column, * stands for any text, so that s* lists s1, s2 and so on. A column has the kind that
-// is listed for its own name, otherwise the kind of the first line whose name fits. The kinds are
+// ParseColumns reads a description of columns. The text is CSV with the header column,kind,values; its fields may be
+// separated as in [ParseFile]. Columns that are not listed hold numbers. In the name of a column, * stands for any
+// text, so that s* lists s1, s2 and so on. A line with a column's own name has precedence over such patterns, and an
+// earlier pattern over a later one. The kinds are
 //
 //   - number: if values are given, the first is the number that an empty field stands for. Texts
 //     with the same meaning may follow: with 75|NA|999, a field that is empty, NA or 999 means 75.
@@ -232,7 +232,7 @@ func (k column) days(field, layout string) (float32, bool) {
 	return float32(day.Sub(k.since) / (24 * time.Hour)), err == nil
 }
 
-// Text returns the description of the columns in the format of ParseColumns, as it was read.
+// Text returns the description in the format of ParseColumns, as it was read. It is "" for nil.
 func (c *Columns) Text() string {
 	if c == nil {
 		return ""
@@ -249,8 +249,8 @@ func (c *Columns) listed(name string) (column, bool) {
 	return k, listed
 }
 
-// Ignoring returns c with a line for a column that is left out, unless c has a line for it. So a model that is
-// saved with the columns takes files with the column and without it. c may be nil.
+// Ignoring returns c with the line NAME,ignored, added, unless c already lists that name. Use it before you save a
+// model: the model then accepts files with and without this column. The name must not contain *. c may be nil.
 func (c *Columns) Ignoring(name string) (*Columns, error) {
 	if _, listed := c.listed(name); listed {
 		return c, nil
@@ -313,7 +313,7 @@ func fits(pattern, name string) bool {
 	}
 }
 
-// Is01 reports whether feature j of d is already in [0, 1], because its column is of kind one-of or
+// Is01 reports whether feature j of d is in [0, 1] without normalisation, because its column is of kind one-of or
 // ordered.
 func (c *Columns) Is01(d *data.Dataset, j int) bool {
 	if c == nil || d.Columns == nil {
@@ -396,8 +396,7 @@ func (k column) features(name string) []string {
 	return []string{name}
 }
 
-// ErrNoNumber is wrapped by the error for a field that is not a number although its column holds
-// numbers.
+// ErrNoNumber is the error, usually wrapped, for a field that is not a number although its column holds numbers.
 var ErrNoNumber = errors.New("must be a finite decimal number in the range of float32")
 
 // take appends the features of a field. Its errors do not show the field, because it belongs to a

@@ -13,9 +13,8 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// Bounds returns a map that scales all columns of d from the same range [LOW, HIGH] to [0, 1]. list is
-// the range as text, "LOW,HIGH". Features that are 0 or 1 by their description in c are not mapped; c
-// may be nil.
+// Bounds returns a map that scales every column of d from the same range to [0, 1]. list is the range, as text
+// LOW,HIGH. Features that are 0 or 1 according to c are not scaled. c may be nil.
 func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	low, high, err := data.ParseBounds(list)
 	if err != nil {
@@ -71,14 +70,14 @@ func (a affine) missing(d *data.Dataset) []error {
 // maxConstants is the largest size of a file of constants, in bytes.
 const maxConstants = 64 << 20
 
-// ReadConstants reads the constants of each column of d from a CSV file. With the header
-// column,low,high, [low, high] becomes [0, 1]; see [data.Affine] for values outside. Both bounds
-// are in the units of the file, even if c, which may be nil, turns the column into a logarithm or a
-// date. With the header column,mean,deviation, a feature x becomes (x − mean)/deviation. Fields may
-// be separated as in [ParseFile]. A column is given by its name in d.Columns or, if it has no name,
-// by its number from 1. A name in which * stands for any text is for all columns that no other line
-// gives; the first such line counts. Features that are 1 or 0 according to c need no constants. The
-// error reports all problems.
+// ReadConstants reads the normalisation of the columns of d from the CSV file at path. Its header is one of two. With
+// column,low,high, the range [low, high] of a column becomes [0, 1]; see [data.Affine] for values outside. The bounds
+// are in the units of the file, even if c turns the column into a logarithm or a date. With column,mean,deviation, a
+// feature x becomes (x − mean)/deviation. Fields may be separated as in [ParseFile].
+//
+// A line names a column by its name in d.Columns or, if it has no name, by its number from 1. A name in which *
+// stands for any text is for all columns that no other line names; of several such lines, the first one counts.
+// Features that are 1 or 0 according to c need no line. c may be nil. The error reports all problems.
 func ReadConstants(path string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	text, err := bounded.File(path, maxConstants)
 	if err != nil {

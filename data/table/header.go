@@ -187,8 +187,7 @@ func (p *parser) labelLine(in *bufio.Reader) int {
 	return 0
 }
 
-// ErrOtherColumns is wrapped by the error for a file whose header lacks required columns, or has
-// others.
+// ErrOtherColumns is the error, usually wrapped, for a file whose header lacks required columns or has others.
 var ErrOtherColumns = errors.New("not the required columns")
 
 // arrange reorders the columns to the required order of features. It returns an error if the

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Numbers says how a file writes numbers: as one of NumberForms. "" is 1234.5.
+// Numbers says how a file writes numbers: it is one of NumberForms, or "", which means 1234.5.
 type Numbers string
 
-// NumberForms are the forms in which a file may write numbers.
+// NumberForms are the forms in which a file may write numbers. Each is the number 1234.5 in that form.
 var NumberForms = []string{"1234.5", "1234,5", "1,234.5", "1.234,5", "1 234,5", "1 234.5", "1'234.5", "1'234,5"}
 
-// ParseNumbers returns the Numbers for an example: the number 1234.5 as the file writes it, which must
-// be one of NumberForms.
+// ParseNumbers returns the form for an example: the number 1234.5 as the file writes it. It must be one of
+// NumberForms.
 func ParseNumbers(example string) (Numbers, error) {
 	for _, form := range NumberForms {
 		if example == form {

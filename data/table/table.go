@@ -7,16 +7,15 @@
 // decimal numbers, rounded once to the nearest float32, or what [Columns] says; they are the
 // features, in the order of the file.
 //
-// Commas separate fields. If the first line has no comma, semicolons, tabs, bars or one or more blanks
-// may separate them instead. In a file named .tsv, tabs do. A line sep=; before the header sets the
-// separator, as Excel writes it. If the records have no header and the first line begins with |, it is a comment,
-// as in files for C4.5. Fields may be in double quotes, and may then contain separators
-// and ends of lines. Blanks around fields are removed. Lines end in \n or \r\n, and empty lines are
-// skipped. If the header ends in a separator, other lines may, too. The text is UTF-8. An empty
-// field, as of a missing value, is an error unless Columns says what it stands for.
+// Fields are separated by commas or, if the first line has no comma, by semicolons, tabs, bars, or one or more
+// blanks. In a file named .tsv they are separated by tabs. A line sep=; before the header sets the separator, as
+// Excel writes it. If the records have no header and the first line begins with |, that line is a comment, as in
+// files for C4.5. Fields may be in double quotes, and may then contain separators and ends of lines. Blanks around
+// fields are removed. Lines end in \n or \r\n, and empty lines are skipped. If the header ends in a separator, other
+// lines may, too. The text is UTF-8. An empty field, such as a missing value, is an error unless Columns says what it
+// stands for.
 //
-// With Options.Target, the column of labels has numbers, which become targets: a finite decimal number,
-// and never an empty field.
+// With Options.Target, the column of labels has targets instead: finite decimal numbers. A target must not be empty.
 //
 // Errors name the file, the line and the column. They never show a value of a record, except a
 // label that is not one of those given.
@@ -92,7 +91,7 @@ type Options struct {
 	Unlabelled bool
 }
 
-// Kept is the text of columns, such as numbers of customers, that is carried over next to the features.
+// Kept receives the text of columns that are carried over unchanged next to the features, such as customer numbers.
 type Kept struct {
 	// Names are the names of the columns. If Options.Named is given and lacks the features of such a
 	// column, the column is not used as a feature.
@@ -100,15 +99,15 @@ type Kept struct {
 	Rows  [][]string // the fields of each row of the data set, in the order of the names
 }
 
-// Is reports whether a path names a table, by its suffix: .csv or .tsv, possibly followed by the
+// Is reports whether a file name is the name of a table: whether it ends in .csv or .tsv, possibly followed by the
 // ending of a compressed file. Pass unpack.Name(path), which looks into a zip archive.
 func Is(path string) bool {
 	end := kind(path)
 	return end == ".csv" || end == ".tsv"
 }
 
-// IsText reports whether a text is a table and not in LIBSVM's format, by its first bytes: by the first line that has
-// more than one field, without comments of LIBSVM. In LIBSVM's format, index:value follows the label.
+// IsText reports whether a file is a table and not in LIBSVM's format, by its first bytes. It looks at the first line
+// that has more than one field, without LIBSVM's comments. In LIBSVM's format, index:value follows the label.
 func IsText(start []byte) bool {
 	start = bytes.TrimPrefix(start, []byte(unpack.Mark))
 	for line := range bytes.Lines(start) {
@@ -134,8 +133,8 @@ func kind(path string) string {
 	return filepath.Ext(path)
 }
 
-// ParseFile reads the file at path, plain or compressed by gzip, bzip2, xz or zstd. Errors name the
-// file and the line. The file may also be the only one of a zip archive. For each column, the first invalid field is reported.
+// ParseFile reads the file at path, plain or compressed by gzip, bzip2, xz or zstd, or as the only file of a zip
+// archive. The error names the file and the line, and reports the first invalid field of each column.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.NoHeader && o.HeaderLine > 0 || o.HeaderLine < 0 || o.HeaderLine > MaxHeaderLine {
 		return nil, fmt.Errorf("header line = %d, must be in [1, %d], and not given for a file without a header",

@@ -1,5 +1,5 @@
-// Package bounded reads untrusted data up to a limit. A file without an end, such as /dev/zero or a
-// pipe that is written forever, is an error and does not use up all memory.
+// Package bounded reads untrusted data up to a size limit. A file without an end, such as /dev/zero or a pipe that is
+// written forever, then gives an error instead of using up all memory.
 package bounded
 
 import (
@@ -9,11 +9,11 @@ import (
 	"os"
 )
 
-// ErrTooLarge means that there are more bytes than the limit.
+// ErrTooLarge is the error, usually wrapped, for data that has more bytes than the limit.
 var ErrTooLarge = errors.New("too large")
 
-// Reader returns a reader of r that fails with ErrTooLarge as soon as r has returned more bytes
-// than the limit most. It returns the bytes up to the limit before that.
+// Reader returns a reader of r that fails with ErrTooLarge once r has returned more than most bytes. Before that, it
+// returns the first most bytes.
 func Reader(r io.Reader, most int64) io.Reader { return &reader{r: r, left: most, most: most} }
 
 type reader struct {
@@ -40,7 +40,7 @@ func (b *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// File returns the content of the file at path. most is the largest allowed size in bytes. Errors
+// File returns the content of the file at path. If it has more than most bytes, the error wraps ErrTooLarge. Errors
 // name the path.
 func File(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)

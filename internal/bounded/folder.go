@@ -15,13 +15,11 @@ import (
 // device has no end. So Within reads the files of a folder without following links. A file that the
 // user names is the user's choice, so [File] also reads it through a link or from a pipe.
 
-// ErrNotPlain is wrapped by errors about a link, a pipe, a device or a folder where a regular file
-// is needed.
+// ErrNotPlain is the error, usually wrapped, for a link, a pipe, a device or a folder where a regular file is needed.
 var ErrNotPlain = errors.New("this must be a regular file")
 
-// Within returns the content of the file name in the folder dir. most is the largest allowed size
-// in bytes. The file must be a regular file, and neither it nor the folders between may be a
-// symbolic link. Within does not block. Errors name the path.
+// Within returns the content of the file name in the folder dir, at most most bytes. The file must be a regular file,
+// and neither it nor the folders between may be a symbolic link. Within never blocks. Errors name the path.
 func Within(dir, name string, most int64) ([]byte, error) {
 	f, err := within(dir, name)
 	var text []byte
@@ -71,8 +69,8 @@ func within(dir, name string) (*os.File, error) {
 	return f, nil
 }
 
-// Regular opens the file at path for reading. It follows symbolic links and refuses anything but a
-// regular file. It does not block, while os.Open of a named pipe waits for a writer.
+// Regular opens the file at path for reading. It follows symbolic links, and returns an error for anything but a
+// regular file. It never blocks, whereas os.Open of a named pipe waits for a writer.
 func Regular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
 	if err != nil {

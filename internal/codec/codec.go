@@ -1,6 +1,6 @@
-// Package codec writes a state to a file and reads it back. A visit names each field once, for both
-// directions, so writing and reading cannot differ. Numbers take eight bytes, little-endian. The
-// first error stops the codec. When reading, the fields after it stay zero.
+// Package codec writes a state to a file and reads it back. A visit function names each field once, and is used in
+// both directions, so writing and reading cannot differ. Numbers take eight bytes, little-endian. The first error
+// stops the codec. When reading, the fields after it stay zero.
 //
 // A file is not trusted. A number is checked against its range when it is read, and also when it is
 // written, so that whatever is written can be read. Memory is allocated as bytes arrive, not
@@ -15,7 +15,7 @@ import (
 	"math"
 )
 
-// Codec reads or writes one state.
+// Codec reads or writes one state. Pass it to the functions of this package that visit fields, and call End last.
 type Codec struct {
 	w     io.Writer // where to write; nil when reading
 	r     io.Reader // where to read; nil when writing
@@ -24,32 +24,31 @@ type Codec struct {
 	err   error
 }
 
-// Visitor is a Codec, or a type that embeds one to pass more values to the functions that visit fields.
+// Visitor is a Codec, or a type that embeds a Codec together with other values that visit functions need.
 type Visitor interface{ codec() *Codec }
 
 func (c *Codec) codec() *Codec { return c }
 
-// NewWriter returns a codec that writes to w. Only after End has everything been written.
+// NewWriter returns a codec that writes to w. The output is complete only after End.
 func NewWriter(w io.Writer) *Codec { return &Codec{w: w} }
 
-// NewReader returns a codec that reads from r. It reads no byte after the last visited field.
+// NewReader returns a codec that reads from r. It reads nothing after the last visited field.
 func NewReader(r io.Reader) *Codec { return &Codec{r: r} }
 
-// Reading reports whether the codec reads, so that visits set the fields instead of writing them.
+// Reading reports whether the codec reads. Visits then set the fields instead of writing them.
 func (c *Codec) Reading() bool { return c.r != nil }
 
 // Err returns the error that stopped the codec, or nil.
 func (c *Codec) Err() error { return c.err }
 
-// Fail stops the codec with an error, unless an earlier error has stopped it.
+// Fail stops the codec with an error, unless an earlier error has already stopped it.
 func (c *Codec) Fail(format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf(format, args...)
 	}
 }
 
-// Next returns the next n ≤ 2^16 bytes of the file. When writing, the caller must fill them before
-// the next call.
+// Next returns the next n ≤ 2^16 bytes of the file. When writing, the caller must fill them before the next call.
 func (c *Codec) Next(n int) []byte {
 	switch {
 	case c.err != nil:
@@ -80,7 +79,7 @@ func (c *Codec) flush() {
 	c.used = 0
 }
 
-// End writes the remaining bytes and returns the error that stopped the codec, or nil.
+// End writes the bytes that are still buffered and returns the error that stopped the codec, or nil.
 func (c *Codec) End() error {
 	if !c.Reading() {
 		c.flush()
@@ -111,8 +110,8 @@ func Number[T integer](v Visitor, what string, p *T, lo, hi int64) {
 	*p = T(n)
 }
 
-// Exactly writes the number want, or reads a number and fails if it is not want. what names it in
-// errors.
+// Exactly writes the number want. When reading, it fails if the file has another number there. what names the number
+// in errors.
 func Exactly(v Visitor, what string, want int) {
 	Number(v, what, &want, int64(want), int64(want))
 }
@@ -127,8 +126,8 @@ func Boolean(v Visitor, what string, p *bool) {
 	*p = n == 1
 }
 
-// List reads or writes the list *p, with a call of visit for each element. most is the largest allowed
-// number of elements, and what names the list in errors.
+// List reads or writes the list *p: its length, and then each element by a call of visit(element, v). When reading,
+// it makes the list. It fails if there are more than most elements. what names the list in errors.
 func List[E any, V Visitor](v V, what string, p *[]E, most int, visit func(*E, V)) {
 	c := v.codec()
 	n := len(*p)
@@ -146,7 +145,7 @@ func List[E any, V Visitor](v V, what string, p *[]E, most int, visit func(*E, V
 	}
 }
 
-// Floats reads or writes the n numbers of *x. When reading, it allocates them.
+// Floats reads or writes the n numbers of *x. When reading, it makes the slice.
 func Floats(v Visitor, x *[]float32, n int) {
 	c := v.codec()
 	if c.Reading() && c.err == nil {
@@ -166,7 +165,7 @@ func Floats(v Visitor, x *[]float32, n int) {
 	}
 }
 
-// Wide reads or writes the numbers of x, whose length does not change.
+// Wide reads or writes the numbers of x. The length of x must be the same in both directions.
 func Wide(v Visitor, x []float64) {
 	c := v.codec()
 	for len(x) > 0 && c.err == nil {

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Class is a class of vector instructions for which there are kernels. An amd64 machine that has
-// one class also has the amd64 classes below it. An arm64 machine has NEON, and every machine has
-// Portable.
+// Class is a set of vector instructions for which there are kernels. An amd64 machine that has one class also has the
+// amd64 classes before it in the list. An arm64 machine has NEON, and every machine has Portable.
 type Class int
 
 const (
@@ -39,8 +38,7 @@ func ParseClass(name string) (Class, error) {
 	return Portable, fmt.Errorf("class = %q, must be portable, avx2, avx512, amx or neon", name)
 }
 
-// Detect returns the widest class that this machine and its operating system support. Every arm64
-// machine on which Go runs has NEON.
+// Detect returns the widest class that this machine and its operating system support.
 func Detect() Class {
 	x := &cpu.X86
 	switch {

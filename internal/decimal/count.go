@@ -21,8 +21,8 @@ func Many(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// Count reads a whole number as people write it: 10000, 1e4 or 2.5e3. It reads it exactly. 1.5 and
-// numbers that do not fit an int are errors.
+// Count reads a whole number as people write it, such as 10000, 1e4 or 2.5e3, without rounding. 1.5 and numbers that
+// do not fit an int are errors.
 func Count(text string) (int, error) {
 	mantissa, exponent, scientific := strings.Cut(strings.ToLower(text), "e")
 	shift := 0

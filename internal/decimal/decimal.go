@@ -1,5 +1,5 @@
-// Package decimal writes numbers that must be rounded to one side: a printed ε may be too large but
-// never too small. It also reads counts exactly, and the usual numbers of a file quickly.
+// Package decimal writes numbers that must be rounded in one direction: a printed ε may be too large but never too
+// small. It also reads counts exactly, and the usual numbers of a file quickly.
 package decimal
 
 import (
@@ -7,20 +7,18 @@ import (
 	"strings"
 )
 
-// Up formats a finite v ≥ 0 with the given number of significant digits, at least 1, rounded up: the
-// text reads back as a number that is not below v.
+// Up formats a finite v ≥ 0 with the given number of significant digits, at least 1. It rounds up: the text is never
+// below v.
 func Up(v float64, digits int) string { return rounded(v, digits, 1) }
 
-// Down formats a finite v ≥ 0 with the given number of significant digits, at least 1, rounded down:
-// the text reads back as a number that is not above v.
+// Down formats a finite v ≥ 0 with the given number of significant digits, at least 1. It rounds down: the text is
+// never above v.
 func Down(v float64, digits int) string { return rounded(v, digits, -1) }
 
-// FixedUp formats a finite v ≥ 0 with the given number of decimals, rounded up: the text reads back as
-// a number that is not below v.
+// FixedUp formats a finite v ≥ 0 with the given number of decimals. It rounds up: the text is never below v.
 func FixedUp(v float64, decimals int) string { return fixed(v, decimals, 1) }
 
-// FixedDown formats a finite v ≥ 0 with the given number of decimals, rounded down: the text reads back
-// as a number that is not above v.
+// FixedDown formats a finite v ≥ 0 with the given number of decimals. It rounds down: the text is never above v.
 func FixedDown(v float64, decimals int) string { return fixed(v, decimals, -1) }
 
 // Exactly formats v with the fewest digits that read back as v.

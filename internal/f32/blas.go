@@ -11,7 +11,7 @@ func AxpyTo(dst []float32, alpha float32, x, y []float32) {
 	kernels.axpyTo(dst, alpha, x, y)
 }
 
-// axpyToPortable specifies axpyTo.
+// axpyToPortable is the specification of axpyTo.
 func axpyToPortable(dst []float32, alpha float32, x, y []float32) {
 	dst, y = dst[:len(x)], y[:len(x)]
 	for i, v := range x {
@@ -19,9 +19,9 @@ func axpyToPortable(dst []float32, alpha float32, x, y []float32) {
 	}
 }
 
-// SumSquares returns Σ x[i]². It sums in float64, so that a norm of millions of terms keeps the
-// accuracy of float32. It adds the sums of LaneSumSquares over whole vectors by halves (l and l+8,
-// l+4, l+2, l+1), and then the rest in order.
+// SumSquares returns Σ x[i]². It adds in float64, so that a norm of millions of terms is as accurate as float32
+// allows. The order of the additions is fixed: the sums of LaneSumSquares over whole vectors are added by halves (l
+// and l+8, l+4, l+2, l+1), and then the remaining elements in order.
 func SumSquares(x []float32) float64 {
 	whole := len(x) / Lanes * Lanes
 	s := kernels.sumSquares(x[:whole])

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Lanes is the number of examples that are stored side by side. Activations are
-// [channel][y][x][lane], and every kernel below works on whole vectors of Lanes floats, whatever
-// the width of the machine's registers.
+// Lanes is the number of examples that are stored next to each other, one in each lane of a vector. Activations are
+// [channel][y][x][lane]. Every kernel below works on whole vectors of Lanes floats, whatever the width of the
+// machine's registers.
 const Lanes = 16
 
-// Term is one product in the sum that a tile computes (see Tile): the offsets of its two factors in A
-// and B, in floats.
+// Term is one product in the sum that a tile computes (see Tile). A and B are the offsets of its two factors in the
+// slices of these names, in floats.
 type Term struct{ A, B int32 }
 
-// Terms lists the terms that a kernel adds up. The list is checked once, when it is made, so that
-// kernels need not check it. It is read-only and may be shared.
+// Terms is a list of Term, for kernels that add up products. The offsets are checked once, when the list is made, so
+// that kernels need not check them. It is read-only and may be shared.
 type Terms struct {
 	list       []Term
 	maxA, maxB int
 }
 
-// NewTerms copies the list. It panics if an offset is negative.
+// NewTerms returns Terms with a copy of list. It panics if an offset is negative.
 func NewTerms(list []Term) *Terms {
 	t := &Terms{list: slices.Clone(list)}
 	for _, x := range list {
@@ -33,20 +33,20 @@ func NewTerms(list []Term) *Terms {
 	return t
 }
 
-// Slice returns the terms with numbers in [from, to), without a copy. Slices that the kernels read must
-// still be long enough for all terms.
+// Slice returns the terms with numbers in [from, to), without a copy. Kernels still check the lengths of slices for
+// all terms of t.
 func (t *Terms) Slice(from, to int) Terms { return Terms{t.list[from:to], t.maxA, t.maxB} }
 
-// Patch holds the columns of a tile and the terms of their sums, like Cols, ColB and ColC of Tile
-// and LaneTile.
+// Patch holds the columns of a tile and the terms of their sums: the fields Cols, ColB and ColC are as in Tile and
+// LaneTile. With patches, a tile computes several groups of columns in one call.
 type Patch struct {
 	Terms      *Terms
 	Cols       int
 	ColB, ColC [LaneTileCols]int
 }
 
-// Patches is a list of Patch for MulPatches. It is checked once, when it is made, so that kernels need
-// not check it. It is read-only and may be shared.
+// Patches is a list of Patch for MulPatches. The list is checked once, when it is made, so that kernels need not
+// check it. It is read-only and may be shared.
 type Patches struct {
 	list             []Patch
 	columns          int  // largest number of columns
@@ -54,8 +54,7 @@ type Patches struct {
 	maxA, maxB, maxC int
 }
 
-// NewPatches checks the list and returns it as Patches. It does not copy the list. It panics if a
-// patch has no columns or too many.
+// NewPatches returns Patches that use list, without a copy. It panics if a patch has no columns or too many.
 func NewPatches(list []Patch) *Patches {
 	p := &Patches{list: list, odd: true}
 	for i := range list {
@@ -85,8 +84,8 @@ const (
 	OddTileRows                = 4
 )
 
-// Tile is a block of a product of scalars with vectors of lanes. Every convolution and matrix
-// product here has this form:
+// Tile is a block of the product of a matrix of scalars with vectors of lanes. Every convolution and matrix product
+// of this package is computed from such blocks:
 //
 //	for m < Rows, j < Cols, l < Lanes:
 //	    C[m·RowC + ColC[j] + l] = start + Σ_t A[t.A + m·RowA] · B[t.B + ColB[j] + l]
@@ -108,13 +107,13 @@ type Tile struct {
 	Factors []float32 // of the runs of MulRuns, if BF16
 }
 
-// Mul computes the tile over the terms.
+// Mul computes the tile. terms are the terms of its sums.
 func (t *Tile) Mul(terms *Terms) {
 	t.check(terms)
 	mulTile(t, terms.list)
 }
 
-// MulPatches runs Mul with the columns and terms of each patch in turn.
+// MulPatches runs Mul once for each patch, with the columns and terms of the patch.
 func (t *Tile) MulPatches(p *Patches) {
 	r := t.Rows
 	if r < 1 || r > TileRows || p.columns > TileCols || t.RowA < 0 || t.RowC < 0 || t.Bias != nil && len(t.Bias) < r {
@@ -136,10 +135,9 @@ func eachTile(t *Tile, patches []Patch) {
 	}
 }
 
-// MulRuns divides the terms into runs of run terms, and adds the sum of each run to C. The sum of a
-// run begins at 0, so it does not depend on earlier runs. The number of terms must be a multiple of
-// run ≥ 1, and Bias must be nil. Accumulate is ignored. The sum of run r of pairs is multiplied by
-// Factors[r] and added with one rounding.
+// MulRuns divides the terms into runs of run terms each, and adds the sum of each run to C. The sum of a run begins
+// at 0, so it does not depend on earlier runs. The number of terms must be a multiple of run ≥ 1, and Bias must be
+// nil. Accumulate is ignored. With BF16, the sum of run r is multiplied by Factors[r] and added with one rounding.
 func (t *Tile) MulRuns(terms *Terms, run int) {
 	if run < 1 || len(terms.list)%run != 0 || t.Bias != nil || t.BF16 && len(t.Factors) < len(terms.list)/run {
 		panic(fmt.Sprintf("f32: %d terms in runs of %d", len(terms.list), run))
@@ -148,10 +146,9 @@ func (t *Tile) MulRuns(terms *Terms, run int) {
 	mulRuns(t, terms.list, run)
 }
 
-// MulWide divides the terms into runs of the given lengths, computes the sum of each run in
-// float32, and adds it in float64 to the rows of wide. These have Cols·Lanes numbers and are
-// wideRow apart. C, RowC, ColC, Bias and Accumulate are ignored. The lengths must be at least 1 and
-// add up to the number of terms.
+// MulWide divides the terms into runs of the given lengths, computes the sum of each run in float32, and adds these
+// sums in float64 to the rows of wide. A row of wide has Cols·Lanes numbers, and rows begin wideRow numbers apart. C,
+// RowC, ColC, Bias and Accumulate are ignored. The lengths must be at least 1 and add up to the number of terms.
 func (t *Tile) MulWide(terms *Terms, lengths []int, wide []float64, wideRow int) {
 	sum := 0
 	for _, n := range lengths {
@@ -189,9 +186,9 @@ func (t *Tile) checkFactors(terms *Terms) {
 	}
 }
 
-// LaneTile describes Rows × Cols results, each a vector of Lanes floats. A result is the sum over
-// the [Terms] of a vector of A times a vector of B, lane by lane; the lanes are not added up. It
-// computes per-example weight gradients and Gram matrices. With t.A and t.B for the offsets of term t:
+// LaneTile describes Rows × Cols results, each a vector of Lanes floats. A result is a sum over the [Terms]: each
+// term is a vector of A times a vector of B, lane by lane. The lanes are not added up. LaneTile computes per-example
+// weight gradients and Gram matrices. For term t with the offsets t.A and t.B:
 //
 //	for m < Rows, j < Cols, l < Lanes:
 //	    C[m·RowC + ColC[j] + l] = start + Σ_t A[t.A + m·RowA + l] · B[t.B + ColB[j] + l]
@@ -207,7 +204,7 @@ type LaneTile struct {
 	BF16       bool    // whether A and B hold pairs, as in Tile; MulOdd ignores it
 }
 
-// Mul computes the tile over the terms.
+// Mul computes the tile. terms are the terms of its sums.
 func (t *LaneTile) Mul(terms *Terms) {
 	r, c := t.Rows, t.Cols
 	if r < 1 || r > LaneTileRows || c < 1 || c > LaneTileCols || t.RowA < 0 || t.RowC < 0 {
@@ -221,7 +218,7 @@ func (t *LaneTile) Mul(terms *Terms) {
 	mulLaneTile(t, terms.list)
 }
 
-// MulPatches runs Mul with the columns and terms of each patch in turn.
+// MulPatches runs Mul once for each patch, with the columns and terms of the patch.
 func (t *LaneTile) MulPatches(p *Patches) {
 	r := t.Rows
 	if r < 1 || r > LaneTileRows || t.RowA < 0 || t.RowC < 0 {
@@ -232,11 +229,10 @@ func (t *LaneTile) MulPatches(p *Patches) {
 	mulLanePatches(t, p.list)
 }
 
-// MulOdd does the same as MulPatches, for an A from MaxPoolHalves, which has one vector for two
-// adjacent positions. If bit l of Odd[i/Lanes] is 1, lane l of the vector A[i:] is multiplied by
-// the element Lanes further on in B. So there is half as much to multiply. Rows must be at most
-// OddTileRows, the columns of a patch must read consecutive vectors of B, and the terms and RowA
-// must be whole vectors of A.
+// MulOdd does the same as MulPatches in half the time, if A comes from MaxPoolHalves, which stores one vector for two
+// adjacent positions. If bit l of Odd[i/Lanes] is 1, lane l of the vector A[i:] belongs to the second position, so it
+// is multiplied by the element of B that is Lanes further on. Rows must be at most OddTileRows, the columns of a
+// patch must read consecutive vectors of B, and the terms and RowA must be multiples of Lanes.
 func (t *LaneTile) MulOdd(p *Patches) {
 	r := t.Rows
 	if r < 1 || r > OddTileRows || t.RowA < 0 || t.RowA%Lanes != 0 || t.RowC < 0 || !p.odd {
@@ -248,7 +244,7 @@ func (t *LaneTile) MulOdd(p *Patches) {
 	mulOdd(t, p.list)
 }
 
-// PrefersOdd reports whether MulOdd is faster than MulPatches over all positions.
+// PrefersOdd reports whether MulOdd is faster than MulPatches over all positions, with the kernels in use.
 func PrefersOdd() bool { return kernels.oddTiles }
 
 // oddPortable specifies LaneTile.MulOdd.
@@ -389,8 +385,8 @@ func laneTilePortable(t *LaneTile, terms []Term) {
 	}
 }
 
-// Transpose sets the 16×16 block dst to the transpose of the block src: dst[j·dstRow+i] =
-// src[i·srcRow+j]. Rows are dstRow and srcRow floats apart.
+// Transpose sets the 16×16 block dst to the transpose of the block src: dst[j·dstRow+i] = src[i·srcRow+j]. dstRow and
+// srcRow are the numbers of floats from one row to the next.
 func Transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 	if dstRow < Lanes || srcRow < Lanes {
 		panic("f32: a row of a block shorter than the block")

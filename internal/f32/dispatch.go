@@ -8,8 +8,8 @@ import (
 	"proactivedp/internal/cpu"
 )
 
-// EnvKernels is the environment variable that selects a lower class of kernels: portable, avx2,
-// avx512, amx or neon.
+// EnvKernels is the name of the environment variable that selects a lower class of kernels than the machine has:
+// portable, avx2, avx512, amx or neon.
 const EnvKernels = "PROACTIVEDP_KERNELS"
 
 var (
@@ -38,8 +38,8 @@ func environmentClass(word string) (cpu.Class, error) {
 	return c, nil
 }
 
-// EnvironmentErr returns an error if the variable EnvKernels is set to an invalid value. An invalid
-// variable counts as not set. Programs should check this before they run kernels.
+// EnvironmentErr returns an error if the variable EnvKernels has an invalid value. The kernels are then chosen as if
+// it were not set. Programs should check this before they run kernels.
 func EnvironmentErr() error { return environmentErr }
 
 // widest returns the widest class that both the machine and the build support.
@@ -55,8 +55,8 @@ func usable(c cpu.Class) error {
 // Kernels returns the class of the kernels in use.
 func Kernels() cpu.Class { return class }
 
-// Tiled reports whether the kernels in use multiply matrix tiles. Products of split numbers are
-// then faster.
+// Tiled reports whether the kernels in use have matrix tiles (AMX). Products of numbers that are split into bfloat16
+// parts are then fast; see SplitTile.
 func Tiled() bool { return class == cpu.AMX }
 
 // Classes returns the classes of kernels that this machine can run, from the narrowest vector
@@ -71,8 +71,8 @@ func Classes() []cpu.Class {
 	return all
 }
 
-// Use switches to the kernels of the class until restore is called. It is for tests and benchmarks.
-// No kernel may run during the switch.
+// Use switches to the kernels of the class c until restore is called, for tests and benchmarks. No kernel may run
+// during the switch.
 func Use(c cpu.Class) (restore func(), err error) {
 	if err := usable(c); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
-// Package f32 holds the float32 kernels of training. A kernel runs in one goroutine and allocates
-// nothing; the caller can run several in parallel. Slices of wrong lengths cause a panic, because
-// they are a misuse of the kernel and not bad input.
+// Package f32 holds the float32 kernels of training: the inner loops of networks and linear models. A kernel runs in
+// one goroutine and allocates nothing; the caller can run several in parallel. A slice of the wrong length is a
+// mistake of the caller, and causes a panic.
 //
 // The portable loop of each kernel is its specification. An accelerated kernel must give the same
 // result in the same order of operations, or state its tolerance. When the program starts, it

@@ -40,12 +40,12 @@ var gaussTable = [20]float32{
 	1, 0.5, 0x1p-32, 2 * math.Ln2, math.Pi / 4 * 0x1p-31,
 }
 
-// AddNormal adds independent N(0, sigma²) numbers to the elements of x: x[i] += float32(sigma·n),
-// with sigma ≥ 0 rounded up to a float32. A partial group takes as much of the stream as a whole
-// one.
+// AddNormal adds independent normal numbers with mean 0 and standard deviation sigma to the elements of x: x[i] +=
+// float32(sigma·n). sigma must be at least 0, and is rounded up to a float32. Numbers are generated in groups; a
+// partial group takes as much of the stream as a whole one.
 //
-// The numbers n have the normal distribution to about 1e-7 of their value. Floating-point noise
-// does not protect against an adversary who looks at its last bits.
+// The numbers n have the normal distribution to about 1e-7 of their value. Floating-point noise does not protect
+// against an adversary who looks at its last bits: see dp.Mechanism.Exact.
 func AddNormal(x []float32, sigma float64, s *rng.Stream) {
 	scale := float32(sigma)
 	if float64(scale) < sigma {

@@ -27,8 +27,8 @@ func reluPortable(x []float32) {
 	}
 }
 
-// ReluBack is the backward pass of Relu. d has the derivatives of the loss by y = max(z, 0); ReluBack
-// turns them into those by z, by setting d to 0 where y ≤ 0.
+// ReluBack is the backward pass of Relu. y is the output of Relu, and d has the derivatives of the loss by y.
+// ReluBack turns them into the derivatives by the input of Relu: it sets d to 0 where y ≤ 0.
 func ReluBack(d, y []float32) {
 	if len(d) != len(y) {
 		panic("f32: ReluBack of unequal lengths")
@@ -75,8 +75,8 @@ func clamp(v, lo, hi float32) float32 {
 	return v
 }
 
-// TanhBack is the backward pass of Tanh. d has the derivatives of the loss by y = tanh z; TanhBack
-// turns them into those by z: d ← d·(1 − y²).
+// TanhBack is the backward pass of Tanh. y is the output of Tanh, and d has the derivatives of the loss by y.
+// TanhBack turns them into the derivatives by the input of Tanh: d ← d·(1 − y²).
 func TanhBack(d, y []float32) {
 	if len(d) != len(y) {
 		panic("f32: TanhBack of unequal lengths")
@@ -91,7 +91,7 @@ func tanhBackPortable(d, y []float32) {
 	}
 }
 
-// Exp sets x to e^x, with a relative error of at most 3e-7. Below -87 it may return 0.
+// Exp sets x to e^x, with a relative error of at most 3e-7. For x below −87 it may return 0.
 func Exp(x []float32) {
 	vectors(x)
 	kernels.exp(x)
@@ -136,8 +136,8 @@ func expPortable(x []float32) {
 // powerOf2 returns 2^k for k in [-126, 127].
 func powerOf2(k int32) float32 { return math.Float32frombits(uint32(k+127) << 23) }
 
-// Plane describes a map in memory: H×W vectors, with rows Row floats apart (Row ≥ W·Lanes), so that
-// it may be inside a border.
+// Plane is the memory layout of a feature map: H rows of W vectors, each of Lanes floats. Rows begin Row ≥ W·Lanes
+// floats apart, so a map may have a border around it.
 type Plane struct{ H, W, Row int }
 
 func (p Plane) check(x []float32) {
@@ -147,10 +147,10 @@ func (p Plane) check(x []float32) {
 	_ = x[(p.H-1)*p.Row+p.W*Lanes-1]
 }
 
-// MaxPool sets dst to the maximum of each 2×2 window of src, a plane of twice the height and width.
-// It sets which to the position of the maximum in its window: 0, 1, 2 or 3, row by row, the first
-// one if several are equal. which has H·W·Lanes numbers without a border. A window with a NaN gives
-// NaN.
+// MaxPool sets dst to the maximum of each 2×2 window of src, without overlap. p is the layout of dst. src has twice
+// its height and width, and rows srcRow floats apart. MaxPool sets which to the position of each maximum in its
+// window: 0, 1, 2 or 3, row by row, the first one if several are equal. which has H·W·Lanes numbers, without a
+// border. A window with a NaN gives NaN.
 func MaxPool(dst []float32, p Plane, src []float32, srcRow int, which []int32) {
 	p.check(dst)
 	Plane{2 * p.H, 2 * p.W, srcRow}.check(src)
@@ -180,8 +180,8 @@ func maxPoolPortable(dst []float32, p Plane, src []float32, srcRow int, which []
 	}
 }
 
-// MaxPoolBack is the backward pass of MaxPool: it sets dst, a plane of twice p's height and width, to
-// the numbers of d at the positions that which names, and to 0 elsewhere.
+// MaxPoolBack is the backward pass of MaxPool. p is the layout of d. dst has twice its height and width. MaxPoolBack
+// sets dst to the numbers of d at the positions that which names, and to 0 elsewhere.
 func MaxPoolBack(dst []float32, dstRow int, d []float32, p Plane, which []int32) {
 	p.check(d)
 	Plane{2 * p.H, 2 * p.W, dstRow}.check(dst)
@@ -206,10 +206,10 @@ func maxPoolBackPortable(dst []float32, dstRow int, d []float32, p Plane, which 
 	}
 }
 
-// MaxPoolHalves does the same as MaxPoolBack, but writes a plane of p's width and twice its height,
-// without a border. Of two adjacent positions of MaxPoolBack's result, at most one is not 0, so dst
-// stores only that one. odd has an integer for each vector of dst: its bit l is 1 if, in lane l,
-// the stored number is from the right one of the two positions.
+// MaxPoolHalves does the same as MaxPoolBack, but stores only half as many numbers. Of two positions of MaxPoolBack's
+// result that are next to each other in a row, at most one is not 0. dst stores only that one, in a plane of p's
+// width and twice its height, without a border. odd has an integer for each vector of dst: bit l is 1 if the number
+// in lane l is from the right one of the two positions.
 func MaxPoolHalves(dst []float32, odd []int32, d []float32, p Plane, which []int32) {
 	p.check(d)
 	n := p.H * p.W
@@ -236,7 +236,8 @@ func maxPoolHalvesPortable(dst []float32, odd []int32, d []float32, p Plane, whi
 	}
 }
 
-// AvgPool sets dst to the mean of each 2×2 window of src, a plane of twice the height and width.
+// AvgPool sets dst to the mean of each 2×2 window of src, without overlap. p is the layout of dst. src has twice its
+// height and width.
 func AvgPool(dst []float32, p Plane, src []float32, srcRow int) {
 	p.check(dst)
 	Plane{2 * p.H, 2 * p.W, srcRow}.check(src)
@@ -254,8 +255,8 @@ func avgPoolPortable(dst []float32, p Plane, src []float32, srcRow int) {
 	}
 }
 
-// AvgPoolBack is the backward pass of AvgPool: it sets each 2×2 window of dst, a plane of twice p's
-// height and width, to a quarter of the number of d for that window.
+// AvgPoolBack is the backward pass of AvgPool. p is the layout of d. dst has twice its height and width, and each of
+// its 2×2 windows becomes a quarter of the number of d for that window.
 func AvgPoolBack(dst []float32, dstRow int, d []float32, p Plane) {
 	p.check(d)
 	Plane{2 * p.H, 2 * p.W, dstRow}.check(dst)
@@ -274,8 +275,8 @@ func avgPoolBackPortable(dst []float32, dstRow int, d []float32, p Plane) {
 	}
 }
 
-// LaneSumSquares adds to acc[l] the sum, over the vectors of x, of the square of lane l. It
-// computes in float64 and adds the sum over the even vectors to that over the odd ones.
+// LaneSumSquares adds to acc[l], for each lane l, the squares of that lane in all vectors of x. It computes in
+// float64: the sum over the vectors with even numbers, plus the sum over those with odd numbers.
 func LaneSumSquares(acc *[Lanes]float64, x []float32) {
 	vectors(x)
 	kernels.laneSumSquares(acc, x)
@@ -301,12 +302,12 @@ func squares(x []float32) [Lanes]float64 {
 	return sum[0]
 }
 
-// LaneSums is the length of an unfinished sum of vectors: four sums, over the vectors with equal i
-// mod 4.
+// LaneSums is the length of an unfinished sum of vectors, as LaneSum computes it: four vectors, each the sum over the
+// vectors whose number has the same remainder modulo 4.
 const LaneSums = 4 * Lanes
 
-// LaneSum adds the vectors of x to acc. Adding x in several parts gives the same bits if all parts
-// except the last have a multiple of four vectors.
+// LaneSum adds the vectors of x to the unfinished sum acc. x may be added in several parts. The bits are the same if
+// all parts but the last have a multiple of four vectors.
 func LaneSum(acc *[LaneSums]float32, x []float32) {
 	vectors(x)
 	kernels.laneSum(acc, x)
@@ -318,15 +319,15 @@ func laneSumPortable(acc *[LaneSums]float32, x []float32) {
 	}
 }
 
-// LaneTotal sets total to the total of acc: (0+1)+(2+3).
+// LaneTotal finishes a sum of LaneSum: it sets total to (0+1)+(2+3) of the four vectors in acc.
 func LaneTotal(total *[Lanes]float32, acc *[LaneSums]float32) {
 	for l := range total {
 		total[l] = (acc[l] + acc[Lanes+l]) + (acc[2*Lanes+l] + acc[3*Lanes+l])
 	}
 }
 
-// LaneScale sets dst to the vectors of x with lane l multiplied by f[l]. Vectors of dst are dstRow
-// ≥ Lanes floats apart. dst may be x if dstRow is Lanes.
+// LaneScale sets dst to the vectors of x with lane l multiplied by f[l]. The vectors of dst are dstRow ≥ Lanes floats
+// apart. dst may be x if dstRow is Lanes.
 func LaneScale(dst []float32, dstRow int, f *[Lanes]float32, x []float32) {
 	n := vectors(x)
 	if dstRow < Lanes {
@@ -347,8 +348,8 @@ func laneScalePortable(dst []float32, dstRow int, f *[Lanes]float32, x []float32
 	}
 }
 
-// Spread copies the vectors of a plane to dst. In dst, the vectors of a row are dstColumn ≥ Lanes
-// floats apart, and rows are dstRow ≥ W·dstColumn floats apart.
+// Spread copies the vectors of a plane to dst and leaves gaps between them. In dst, the vectors of a row begin
+// dstColumn ≥ Lanes floats apart, and rows dstRow ≥ W·dstColumn floats apart. p is the layout of src.
 func Spread(dst []float32, dstRow, dstColumn int, src []float32, p Plane) {
 	p.check(src)
 	if dstColumn < Lanes || dstRow < p.W*dstColumn {
@@ -366,7 +367,7 @@ func spreadPortable(dst []float32, dstRow, dstColumn int, src []float32, p Plane
 	}
 }
 
-// FromBytes sets dst[i] to scale·src[i] + shift. The lengths may be any equal numbers.
+// FromBytes sets dst[i] to scale·src[i] + shift. dst and src must have equal lengths.
 func FromBytes(dst []float32, src []byte, scale, shift float32) {
 	if len(dst) != len(src) {
 		panic("f32: FromBytes of unequal lengths")

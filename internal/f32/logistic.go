@@ -2,10 +2,9 @@ package f32
 
 import "math"
 
-// Logistic holds the numbers that the gradients of logistic regression on a batch have in common.
-// Let x̄ = (x, 1) be an example with a 1 for the bias b, and w̄ = (w, b) the parameters. For an
-// example with margin z = wᵀx + b and label y, the gradient is g = a·x̄ + λw̄ with a = σ(z) − y,
-// where σ is the logistic function.
+// Logistic holds the numbers that the gradients of logistic regression on a batch have in common, for LogisticSteps.
+// Let x̄ = (x, 1) be an example with a 1 for the bias b, and w̄ = (w, b) the parameters. For an example with margin z
+// = wᵀx + b and label y, the gradient is g = a·x̄ + λw̄ with a = σ(z) − y, where σ is the logistic function.
 type Logistic struct {
 	Bias   float64 // b
 	Lambda float64 // λ
@@ -16,11 +15,10 @@ type Logistic struct {
 	Most   float64 // the largest valid norm
 }
 
-// LogisticSteps computes the clip factors of gradients of logistic regression, in the notation of
-// [Logistic]. For each example the caller sets dot to wᵀx, factor to ‖x̄‖², and side to +0 for
-// label 0 or −0 for label 1. LogisticSteps sets factor to the clip factor min(1, C/(‖g‖·Margin)),
-// or to NaN if ‖g‖ is above Most or NaN. It sets step to factor·a. All slices must have the same
-// length, which must be a multiple of WideLanes.
+// LogisticSteps computes the clip factors of gradients of logistic regression, in the notation of [Logistic]. Each
+// slice has one element for each example. Before the call, dot has wᵀx, factor has ‖x̄‖², and side has +0 for label 0
+// or −0 for label 1. Afterwards, factor has the clip factor min(1, C/(‖g‖·Margin)), or NaN if ‖g‖ is above Most or
+// NaN, and step has factor·a. All slices must have the same length, a multiple of WideLanes.
 func LogisticSteps(step, factor, dot, side []float64, l *Logistic) {
 	if n := len(step); n%WideLanes != 0 || len(factor) != n || len(dot) != n || len(side) != n {
 		panic("f32: LogisticSteps of unequal lengths, or not of whole vectors")

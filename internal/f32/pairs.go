@@ -13,12 +13,12 @@ import "math"
 // (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2). AMD's processors give the
 // same bits.
 
-// BF16 reports whether the kernels in use multiply pairs of bfloat16 by an instruction. Other kernels give the
-// same bits, but slowly.
+// BF16 reports whether the kernels in use have an instruction that multiplies pairs of bfloat16. Other kernels give
+// the same bits, but slowly.
 func BF16() bool { return pairedKernels() }
 
-// RoundToBF16 rounds the numbers of x to bfloat16. They remain float32. The length of x must be a multiple of
-// Lanes.
+// RoundToBF16 rounds the numbers of x to the nearest bfloat16, stored as float32. The length of x must be a multiple
+// of Lanes.
 func RoundToBF16(x []float32) {
 	if vectors(x) > 0 {
 		roundBF16(x)
@@ -31,8 +31,8 @@ func roundBF16Portable(x []float32) {
 	}
 }
 
-// PairVectors makes pairs of the lanes of n vectors, which begin step floats apart, from i·step on in even and in
-// odd. The pairs, with the number of even first, are stored from i·dstStep on in dst. dst may be even or odd.
+// PairVectors sets dst to pairs of bfloat16 from two sequences of n vectors, even and odd. Vector i is at i·step in
+// even and in odd, and its pairs are at i·dstStep in dst, with the number of even first. dst may be even or odd.
 func PairVectors(dst []float32, dstStep int, even, odd []float32, step, n int) {
 	if n < 1 || dstStep < 0 || step < 0 {
 		panic("f32: pairs out of range")
@@ -49,8 +49,8 @@ func pairVectorsPortable(dst []float32, dstStep int, even, odd []float32, step, 
 	}
 }
 
-// PairRow makes pairs of consecutive numbers of src. If their number is odd, the last pair has 0 as its second
-// number.
+// PairRow sets dst to pairs of bfloat16 of consecutive numbers of src. If the number of these is odd, the last pair
+// has 0 as its second number.
 func PairRow(dst, src []float32) {
 	dst = dst[:(len(src)+1)/2]
 	whole := len(src) / (2 * Lanes) * Lanes

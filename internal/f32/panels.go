@@ -13,8 +13,8 @@ const (
 	tileFloats  = TileCols * Lanes
 )
 
-// ProductScratch is the working memory of products. It grows to at most 920 KB, or 5 MB with
-// products by matrix tiles. The zero value is ready to use. It is not safe for concurrent use.
+// ProductScratch is the working memory of products. Reuse it to avoid allocations. It grows to at most 920 KB, or 5
+// MB with matrix tiles. The zero value is ready to use. It is not safe for concurrent use.
 type ProductScratch struct {
 	a, b       []float32 // copied panels
 	terms      []Term    // t·colA, t·rowB

@@ -1,6 +1,6 @@
 package f32
 
-// Product is a matrix product whose columns are lanes, in blocks of Lanes:
+// Product is a matrix product C = A·B, whose columns are lanes in blocks of Lanes:
 //
 //	for m < M, j < N:
 //	    C(m, j) = start + Σ_{t<K} A(m, t) · B(t, j)
@@ -36,7 +36,7 @@ type Product struct {
 	BF16 bool
 }
 
-// Mul computes the product p, as the documentation of Product defines it, with s as working memory.
+// Mul computes the product p, with s as working memory.
 func (p *Product) Mul(s *ProductScratch) {
 	p.check()
 	if p.Parts != 0 {

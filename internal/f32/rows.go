@@ -40,7 +40,7 @@ func eachVectors(vectors int, f func(k, n int)) {
 	}
 }
 
-// WidenRow sets dst to x, followed by zeros. The length of dst must be that of x, rounded up to a
+// WidenRow sets dst to the numbers of x, followed by zeros. The length of dst must be that of x rounded up to a
 // multiple of WideLanes.
 func WidenRow(dst []float64, x []float32) {
 	if len(dst) != (len(x)+WideLanes-1)/WideLanes*WideLanes {
@@ -56,11 +56,10 @@ func widenRowPortable(dst []float64, x []float32) {
 	clear(dst[len(x):])
 }
 
-// RowDots multiplies rows of x, which has stride columns, by one or more vectors. z is
-// [vector][row], and w is [vector][column]. RowDots sets each z[k][i] to the product of w[k] and the
-// row rows[i] of x. Lane l is the sum over the columns c with c mod 8 = l, in order. The lanes are
-// added as in SumWideLanes. Products of float32 are exact in float64. So if the numbers in w are
-// float32 values, only the sums round, and columns of 0 change nothing.
+// RowDots multiplies rows of x by one or more vectors. x has rows of stride columns. z is [vector][row], and w is
+// [vector][column]. RowDots sets each z[k][i] to the product of w[k] and row rows[i] of x. Lane l is the sum over the
+// columns c with c mod 8 = l, in order, and the lanes are added as in SumWideLanes. If the numbers in w are float32
+// values, products are exact in float64, so only the sums round, and columns of 0 change nothing.
 func RowDots(z []float64, x []float32, stride int, rows []int32, w []float64) {
 	checkRows(x, stride, rows, len(w), len(z))
 	if len(rows) == 0 {
@@ -71,8 +70,7 @@ func RowDots(z []float64, x []float32, stride int, rows []int32, w []float64) {
 	})
 }
 
-// AheadRows asks the processor to load rows of x into the cache. They should be few. The code that
-// follows does not wait for them.
+// AheadRows asks the processor to load a few rows of x into the cache. It does not wait for them.
 func AheadRows(x []float32, stride int, rows []int32) {
 	for _, r := range rows {
 		prefetch(x[int(r)*stride:], 0, 1, stride)
@@ -89,11 +87,11 @@ func rowDotsPortable(z []float64, _ int, x []float32, stride int, rows []int32, 
 	}
 }
 
-// AddRows adds rows of x, which has stride columns, to one or more sums. sum is [sum][column], and f
-// is [sum][row]. To each sum[k] it adds the row rows[i] of x times f[k][i]. Each product is rounded
-// to float64 and then to a multiple of the unit u, with magic = 1.5·2^52·u (see models.Grid). A
-// product may be at most 2^32 units. If sum is a multiple of u, such sums are exact, so the order
-// does not matter. magic = 0 means no rounding.
+// AddRows adds rows of x, times factors, to one or more sums. x has rows of stride columns. sum is [sum][column], and
+// f is [sum][row]. To each sum[k] it adds row rows[i] of x times f[k][i]. Each product is rounded to float64 and then
+// to a multiple of a unit u, where magic = 1.5·2^52·u (see models.Grid). A product may be at most 2^32 units. If the
+// numbers in sum are multiples of u, the additions are exact, so their order does not matter. magic = 0 means no
+// rounding to units.
 func AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64, magic float64) {
 	checkRows(x, stride, rows, len(sum), len(f))
 	fRow := len(rows)

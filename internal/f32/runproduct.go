@@ -1,7 +1,7 @@
 package f32
 
-// RunProduct is a sum of matrix products, each over a run of terms. Each product is computed in
-// float32, and the products are added in float64:
+// RunProduct is a sum of matrix products. The terms are divided into runs. The product over each run is computed in
+// float32, and these products are added in float64:
 //
 //	for m < M, j < N:
 //	    C[m·RowC + j] = start + Σ_r Σ_{t in run r} A[m·RowA + t] · B[⌊j/Lanes⌋·BlockB + t·Lanes + j mod Lanes]
@@ -34,8 +34,8 @@ type RunProduct struct {
 	BF16 bool
 }
 
-// Mul computes the product tile by tile. A tile of C stays in the first-level cache while the runs
-// are added to it.
+// Mul computes the product, with s as working memory. It works tile by tile, so that a tile of C stays in the
+// first-level cache while the runs are added to it.
 func (p *RunProduct) Mul(s *ProductScratch) {
 	if p.M < 1 || p.N < 1 || p.RowA < 1 || p.BlockB < Lanes || p.RowC < p.N || p.Out != nil && p.RowOut < p.N {
 		panic("f32: a product of runs out of range")
@@ -176,8 +176,8 @@ func (p *RunProduct) single(t *Tile, terms *Terms, m, rows, j int) {
 	}
 }
 
-// AddWide adds to rows of dst, dstRow apart, the rows of a tile, TileCols·Lanes apart: the first
-// vectors·Lanes numbers of each.
+// AddWide adds rows of a tile to rows of dst in float64. It adds the first vectors·Lanes numbers of each row. The
+// rows of dst are dstRow numbers apart, and those of tile TileCols·Lanes.
 func AddWide(dst []float64, dstRow int, tile []float32, rows, vectors int) {
 	_, _ = dst[(rows-1)*dstRow+vectors*Lanes-1], tile[(rows-1)*tileFloats+vectors*Lanes-1]
 	kernels.addWide(dst, dstRow, tile, rows, vectors)

@@ -6,12 +6,11 @@ import (
 	"unsafe"
 )
 
-// Pair holds two bfloat16 numbers, the first in the lower half. A bfloat16 is a float32 without its
-// lower 16 bits. Matrix tiles multiply only such numbers, but exactly. So a float32 is split into
-// parts whose sum is exactly or nearly the number, and its products into products of parts. A part
-// is the remainder of the number, rounded to the nearest bfloat16, or away from 0 if two are
-// equally near. Numbers below 2^-126 count as 0, and numbers of 2^128 - 2^119 or more count as not
-// finite.
+// Pair holds two bfloat16 numbers, the first in the lower half. A bfloat16 is a float32 without its lower 16 bits.
+// Matrix tiles multiply only such numbers, but exactly. So a float32 is split into bfloat16 parts that add up to it,
+// exactly or nearly, and a product of two float32 into products of parts. Each part is what the parts before it leave
+// of the number, rounded to the nearest bfloat16, or away from 0 if two are equally near. Numbers below 2^-126 count
+// as 0, and numbers of 2^128 - 2^119 or more count as not finite.
 type Pair uint32
 
 // The number of bfloat16 parts of a float32. Two parts give the number to 2^-16 of it, and three
@@ -46,8 +45,8 @@ const (
 	TilePairs = TileTerms / 2 * Lanes
 )
 
-// SplitRows splits 16 rows of A, row floats apart, into as many tiles as the terms fill. After the
-// last term there are zeros. dst is [tile][part][row][pair].
+// SplitRows splits 16 rows of A into tiles of parts. The rows begin row floats apart, and the terms fill as many
+// tiles as needed, with zeros after the last term. dst is [tile][part][row][pair].
 func SplitRows(dst []Pair, parts int, src []float32, row, terms int) {
 	checkParts(parts)
 	if terms < 1 || row < 1 {
@@ -67,8 +66,8 @@ func SplitRows(dst []Pair, parts int, src []float32, row, terms int) {
 	}
 }
 
-// SplitColumns splits 16 columns of B, whose rows are row floats apart, into as many tiles as the
-// terms fill. After the last term there are zeros. dst is [tile][part][pair][column].
+// SplitColumns splits 16 columns of B into tiles of parts. The rows of B begin row floats apart, and the terms fill
+// as many tiles as needed, with zeros after the last term. dst is [tile][part][pair][column].
 func SplitColumns(dst []Pair, parts int, src []float32, row, terms int) {
 	checkParts(parts)
 	if terms < 1 || row < 1 {
@@ -95,8 +94,8 @@ func SplitColumns(dst []Pair, parts int, src []float32, row, terms int) {
 	}
 }
 
-// SplitPairs splits vectors of lanes in pairs. Pair i of dst, [part][16][lane], holds the vectors
-// at i·row of even and of odd. There may be at most 16 pairs.
+// SplitPairs splits vectors of lanes in pairs. Pair i of dst, which is [part][16][lane], holds the vectors at i·row
+// of even and of odd. pairs, their number, may be at most 16.
 func SplitPairs(dst []Pair, parts int, even, odd []float32, row, pairs int) {
 	checkParts(parts)
 	if pairs < 1 || pairs > Lanes || row < 0 {
@@ -116,8 +115,8 @@ func TransposePairs(dst []Pair, dstRow int, src []Pair, srcRow int) {
 	transposePairs(dst, dstRow, src, srcRow)
 }
 
-// SplitTile is a block of a product of split matrices. It has two times two tiles: for i, j in {0,
-// 1}
+// SplitTile is a block of a product of matrices whose numbers were split into bfloat16 parts, for matrix tiles. It
+// has two times two tiles: for i, j in {0, 1}
 //
 //	C[i·DownC + j·RightC + m·RowC + l] = start + Σ_t A(t, i) · B(t, j)
 //
@@ -154,7 +153,7 @@ func nearRows(x []float32, row int) near {
 	return near{uintptr(unsafe.Pointer(&x[0])), uintptr(4 * row), uintptr(16 * row)}
 }
 
-// Ahead makes Mul load pairs that are needed soon into the cache, 128 of them for every term.
+// Ahead makes Mul load pairs of x into the cache that are needed soon, 128 of them for every term.
 func (t *SplitTile) Ahead(x []Pair) {
 	t.near = near{}
 	if len(x) > 0 {
@@ -171,7 +170,7 @@ func (t *SplitTile) stay() {
 	}
 }
 
-// Mul computes the block t of a product, as the documentation of SplitTile defines it.
+// Mul computes the block. terms are the terms of its sums.
 func (t *SplitTile) Mul(terms *Terms) {
 	checkParts(t.Parts)
 	if t.DownA < 0 || t.RightB < 0 || t.DownC < 0 || t.RightC < 0 || t.RowC < Lanes || len(terms.list) == 0 {
@@ -187,8 +186,8 @@ func (t *SplitTile) Mul(terms *Terms) {
 // Windows is the number of tiles of the second matrix, B, in a WindowTile.
 const Windows = 3
 
-// WindowTile adds up many examples' products of two tiles of A with three tiles of B. Each example
-// has its own tiles, whose terms are its positions and parts:
+// WindowTile adds up, over many examples, the products of two tiles of A with three tiles of B. It is for the
+// gradients of convolutions. Each example has its own tiles, whose terms are its positions and parts:
 //
 //	Sum(i, j) += Σ_{steps} A(i, 0)·B(j, 0) + A(i, 1)·B(j, 0) + A(i, 2)·B(j, 1)
 //
@@ -223,13 +222,14 @@ type WindowTile struct {
 	nextA, nextB uintptr // bytes to the next tiles
 }
 
-// WindowRun is the number of examples of one step that the tiles themselves add up.
+// WindowRun is the number of consecutive examples that matrix tiles add to each other before their sum is added to
+// WindowTile.Sum.
 const WindowRun = 16
 
-// WindowFloats is the length of the sums of a WindowTile.
+// WindowFloats is the length of WindowTile.Sum, in numbers.
 const WindowFloats = 2 * Lanes * tileFloats
 
-// WindowWork holds the tiles of a WindowTile before they are added to its sums.
+// WindowWork is working memory of a WindowTile: it holds the tiles before they are added to Sum.
 type WindowWork [2 * Lanes * Windows * Lanes]float32
 
 // Add adds the examples' products to Sum.

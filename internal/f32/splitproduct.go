@@ -22,8 +22,7 @@ type splitScratch struct {
 	runs        []int     // steps
 }
 
-// Splits reports whether matrix tiles can compute a product of the given number of rows of A and of
-// terms.
+// Splits reports whether matrix tiles can compute a Product with this number of rows of A and of terms.
 func Splits(rows, terms int) bool { return rows%Lanes == 0 && terms%TileTerms == 0 }
 
 // steps returns the n terms of a block whose tiles, with this many parts each, follow one another

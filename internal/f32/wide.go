@@ -2,8 +2,8 @@ package f32
 
 import "proactivedp/rng"
 
-// Narrow sets dst to x rounded to float32. The lengths must be equal. Sums of clipped gradients are
-// float64 until noise has been added, so that rounding affects only what is already private.
+// Narrow sets dst to x rounded to float32. The lengths must be equal. Sums of clipped gradients are float64 until
+// noise has been added, so that rounding affects only numbers that are already private.
 func Narrow(dst []float32, x []float64) {
 	clear(dst)
 	AddNarrow(dst, x)
@@ -19,7 +19,8 @@ func Widen(dst []float64, x []float32) {
 	}
 }
 
-// AddNarrow adds x to dst in float64 and then rounds to float32. The lengths must be equal.
+// AddNarrow sets each dst[i] to dst[i] + x[i], computed in float64 and then rounded to float32. The lengths must be
+// equal.
 func AddNarrow(dst []float32, x []float64) {
 	if len(dst) != len(x) {
 		panic("f32: AddNarrow of unequal lengths")
@@ -34,7 +35,8 @@ func addNarrowPortable(dst []float32, x []float64) {
 	}
 }
 
-// Normal sets x to independent N(0, sigma²) numbers. They are those that AddNormal would add.
+// Normal sets x to independent normal numbers with mean 0 and standard deviation sigma: the same numbers that
+// AddNormal would add.
 func Normal(x []float32, sigma float64, s *rng.Stream) {
 	for len(x) > 0 {
 		n := min(len(x), normalsAtOnce)
@@ -64,9 +66,8 @@ func axpyWidePortable(alpha float64, x []float32, y []float64) {
 	}
 }
 
-// LaneAxpyWide adds to y, [vector][8], the lanes l and l+8 of every vector of x, [vector][Lanes],
-// each multiplied by f[l] and rounded to float32: y[i·8+l] += f[l]·x[i·16+l] + f[l+8]·x[i·16+l+8].
-// The additions are in float64.
+// LaneAxpyWide halves vectors of lanes: y[i·8+l] += f[l]·x[i·16+l] + f[l+8]·x[i·16+l+8]. x is [vector][Lanes], and y
+// is [vector][8]. Each product is rounded to float32, and the additions are in float64.
 func LaneAxpyWide(f *[Lanes]float32, x []float32, y []float64) {
 	if vectors(x)*WideLanes != len(y) {
 		panic("f32: LaneAxpyWide needs 8 numbers for every vector")
@@ -74,7 +75,7 @@ func LaneAxpyWide(f *[Lanes]float32, x []float32, y []float64) {
 	kernels.laneAxpyWide(f, x, y)
 }
 
-// WideLanes is the number of float64 sums for the lanes of a vector.
+// WideLanes is the number of float64 sums in which the lanes of a vector are kept: half of Lanes.
 const WideLanes = Lanes / 2
 
 func laneAxpyWidePortable(f *[Lanes]float32, x []float32, y []float64) {
@@ -86,7 +87,7 @@ func laneAxpyWidePortable(f *[Lanes]float32, x []float32, y []float64) {
 	}
 }
 
-// SumWideLanes sets dst[i] to the sum of the 8 numbers of x from 8i on, added by halves.
+// SumWideLanes sets dst[i] to the sum of the 8 numbers of x from index 8i on, added by halves.
 func SumWideLanes(dst, x []float64) {
 	if len(x) != WideLanes*len(dst) {
 		panic("f32: SumWideLanes needs 8 numbers for every sum")

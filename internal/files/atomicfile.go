@@ -21,10 +21,9 @@ import (
 	"syscall"
 )
 
-// Write replaces the file at path by the output of write. If write fails, the file does not change
-// and Write returns the error. Output is buffered. The folder must exist. A new file has mode 0666
-// less the umask, as with os.Create. A replaced file keeps its mode. A device or a pipe, such as
-// /dev/stdout, is written directly.
+// Write replaces the file at path by the output of write. If write fails, Write returns its error and the file does
+// not change. Output is buffered. The folder must exist. A new file has mode 0666 less the umask, as with os.Create.
+// A replaced file keeps its mode. A device or a pipe, such as /dev/stdout, is written directly.
 func Write(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -37,8 +36,8 @@ func Write(path string, write func(io.Writer) error) error {
 	return whole(path, true, 0o666, write)
 }
 
-// WritePrivate does the same as Write for a regular file, but only the user can read the new file, also if
-// it replaces one that others can read.
+// WritePrivate does the same as Write for a regular file, but only the user can read the new file. This also holds if
+// it replaces a file that others can read.
 func WritePrivate(path string, write func(io.Writer) error) error {
 	return whole(path, true, private, write)
 }
@@ -46,9 +45,8 @@ func WritePrivate(path string, write func(io.Writer) error) error {
 // private is the mode of a file that only its user reads.
 const private fs.FileMode = 0o600
 
-// WriteSwept does the same as Write, but does not remove temporary files that killed processes
-// left. It is for a folder with many files that SweepFolder has already cleaned: each sweep would
-// read the names of all files.
+// WriteSwept does the same as Write, but does not remove temporary files that killed processes left. Use it in a
+// folder with many files that SweepFolder has already cleaned: each removal would read the names of all files.
 func WriteSwept(path string, write func(io.Writer) error) error {
 	return whole(path, false, 0o666, write)
 }
@@ -67,8 +65,7 @@ func whole(path string, sweeps bool, mode fs.FileMode, write func(io.Writer) err
 	return f.Commit()
 }
 
-// Check returns an error if Write could not write the file at path. It does not change what is at
-// path.
+// Check returns an error if Write could not write the file at path. It changes nothing at path.
 func Check(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil // opening a pipe would wait for its reader
@@ -93,8 +90,8 @@ func fill(f io.Writer, path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// File is a file that is being written, for callers that must read all of it before it replaces the
-// target. Every File must end with Commit or Discard.
+// File is a file that is being written and has not replaced its target yet. Use it instead of Write if the whole
+// content must be read before that. Every File must end with Commit or Discard.
 type File struct {
 	temp *os.File // nil once committed or discarded
 	name string
@@ -106,9 +103,10 @@ type File struct {
 // away before it was locked.
 const maxTries = 100
 
-// Create starts a replacement of the file at path. If the file exists, it must be a regular file. If
-// path is a symbolic link, the link's target is replaced, whether it exists or not. The folder must
-// exist. Create removes temporary files that killed processes left while writing the same file.
+// Create begins to replace the file at path. Write the new content to the result, and call Commit. If the file
+// exists, it must be a regular file. If path is a symbolic link, the link's target is replaced, whether it exists or
+// not. The folder must exist. Create removes temporary files that killed processes left while they wrote the same
+// file.
 func Create(path string) (*File, error) { return create(path, true, 0o666) }
 
 // create does the work of Create. sweeps says whether it removes temporary files that killed
@@ -162,7 +160,7 @@ func create(path string, sweeps bool, mode fs.FileMode) (*File, error) {
 	return nil, fmt.Errorf("%s: every temporary file was swept away before it was locked", path)
 }
 
-// Name returns the path of the temporary file, which has all bytes written so far.
+// Name returns the path of the temporary file. It has all bytes that were written so far.
 func (f *File) Name() string { return f.name }
 
 // Write appends p, unbuffered. It fails with os.ErrClosed after Commit or

@@ -12,8 +12,8 @@ func openLock(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 }
 
-// TryLock locks f until it is closed. It returns false if the file is locked through another open
-// file. An error means that locks are not supported here.
+// TryLock locks f until it is closed. It returns false if the file is already locked through another open file. An
+// error means that locks are not supported here.
 func TryLock(f *os.File) (bool, error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// ErrHeld reports that another process holds the lock of a file or folder.
+// ErrHeld is the error, usually wrapped, for a file or folder whose lock another process holds.
 var ErrHeld = errors.New("in use by another process")
 
 // Lock is a lock held by this process.
@@ -70,8 +70,8 @@ func take(path, named string) (*Lock, error) {
 // folderLock is the name of the lock file of a folder.
 const folderLock = ".lock"
 
-// LockFolder creates the folder, with its parents, and takes its lock. It returns an error if it
-// cannot write there.
+// LockFolder creates the folder dir, with its parents, and takes its lock. The error wraps ErrHeld if another process
+// holds the lock. It is also an error if this process cannot write in the folder.
 func LockFolder(dir string) (*Lock, error) {
 	made := ""
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +88,8 @@ func LockFolder(dir string) (*Lock, error) {
 	return lock, nil
 }
 
-// InFolder calls do while it holds the lock of the folder, which it creates if needed.
+// InFolder calls do while it holds the lock of the folder dir, which it creates if needed. It returns the error of
+// LockFolder or of do.
 func InFolder(dir string, do func() error) error {
 	lock, err := LockFolder(dir)
 	if err != nil {
@@ -98,8 +99,8 @@ func InFolder(dir string, do func() error) error {
 	return errors.Join(err, lock.Release())
 }
 
-// LockFile takes the lock of the file at path, which need not exist. Its folder must exist. For a
-// symbolic link, the link itself is locked.
+// LockFile takes the lock of the file at path. The file need not exist, but its folder must. The error wraps ErrHeld
+// if another process holds the lock. For a symbolic link, the link itself is locked.
 func LockFile(path string) (*Lock, error) {
 	return take(fileLock(path), path)
 }
@@ -109,14 +110,14 @@ func fileLock(path string) string {
 	return dir + "." + base + ".lock"
 }
 
-// SweepLock removes the lock file of the file at path, if a killed process has left it and nobody holds
-// the lock. It is for processes that do not take the lock themselves.
+// SweepLock removes the lock file of the file at path if a killed process has left it and nobody holds the lock. It
+// is for processes that do not take the lock themselves.
 func SweepLock(path string) error {
 	return RemoveUnheld(fileLock(path))
 }
 
-// Release releases the lock and removes its file. It also removes the folder if that was created for
-// the lock and is empty.
+// Release releases the lock and removes its lock file. It also removes a folder that was created for the lock, if
+// that is empty.
 func (l *Lock) Release() error {
 	err := removeLock(l.file, l.path)
 	if err != nil {

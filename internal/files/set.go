@@ -14,7 +14,7 @@ type Output struct {
 	Write func(io.Writer) error
 }
 
-// Text returns a function that writes the text.
+// Text returns a function, for Output.Write, that writes the text.
 func Text[T string | []byte](text T) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write([]byte(text))
@@ -22,7 +22,8 @@ func Text[T string | []byte](text T) func(io.Writer) error {
 	}
 }
 
-// JSON returns a function that writes v as indented JSON. It does not escape characters of HTML.
+// JSON returns a function, for Output.Write, that writes v as indented JSON. Characters of HTML, such as <, are not
+// escaped.
 func JSON(v any) func(io.Writer) error {
 	return func(w io.Writer) error {
 		enc := json.NewEncoder(w)
@@ -32,10 +33,9 @@ func JSON(v any) func(io.Writer) error {
 	}
 }
 
-// WriteSet writes files that belong together, and the seal, a file that describes them, such as a
-// manifest. It first writes all to temporary files, so an error or a full disk changes nothing. Then
-// it removes the old seal, renames the files, and renames the new seal last. So if there is a seal,
-// it describes the files next to it.
+// WriteSet writes files that belong together, and the seal: a file that describes them, such as a manifest. It first
+// writes all of them to temporary files, so an error or a full disk changes nothing. Then it removes the old seal,
+// renames the files, and renames the new seal last. So if there is a seal, it describes the files next to it.
 func WriteSet(files []Output, seal Output) error {
 	var made []*File
 	defer func() {

@@ -1,5 +1,5 @@
-// Package memory determines how much memory the process may use. So work that needs more is refused
-// before it begins, instead of being killed in the middle.
+// Package memory finds out how much memory the process may use. Work that needs more can then be refused before it
+// begins, instead of being killed in the middle.
 package memory
 
 import (
@@ -16,17 +16,17 @@ import (
 	"strings"
 )
 
-// ErrTooLittle means that more memory is needed than the process may use.
+// ErrTooLittle is the error, usually wrapped, for work that needs more memory than the process may use.
 var ErrTooLittle = errors.New("not enough memory")
 
-// Limit is how much memory the process may use.
+// Limit is the largest amount of memory that the process may use, with the source of this limit.
 type Limit struct {
 	Bytes int64 // 0 if no limit is known
 	By    string
 }
 
-// Known returns the least of the machine's memory, the limits of the process's control groups, and
-// GOMEMLIMIT. The first two are known only on Linux.
+// Known returns the smallest of the machine's memory, the limits of the process's control groups, and GOMEMLIMIT. The
+// first two are known only on Linux.
 func Known() Limit {
 	return known(os.DirFS("/"), debug.SetMemoryLimit(-1))
 }
@@ -95,7 +95,7 @@ func read(root fs.FS, name string) string {
 	return string(text)
 }
 
-// Given returns the limit of n bytes that a user gave, or the known limit if n is 0.
+// Given returns a limit of n bytes, as a user gave it, or Known() if n is 0.
 func Given(n int64) Limit {
 	if n > 0 {
 		return Limit{n, "the given limit"}
@@ -103,7 +103,7 @@ func Given(n int64) Limit {
 	return Known()
 }
 
-// Left returns how many more bytes the process may use. It may be negative. Without a limit it is
+// Left returns how many more bytes the process may use than it uses now. It may be negative. Without a limit it is
 // the largest int64.
 func (l Limit) Left() int64 {
 	if l.Bytes == 0 {
@@ -119,7 +119,8 @@ func taken() int64 {
 	return int64(m.Sys - m.HeapReleased)
 }
 
-// Check returns an error if the process may not use need bytes in addition to what it uses now.
+// Check returns an error that wraps ErrTooLittle if the process may not use need bytes in addition to what it uses
+// now.
 func (l Limit) Check(need int64) error {
 	if need <= l.Left() {
 		return nil
@@ -128,7 +129,7 @@ func (l Limit) Check(need int64) error {
 		ErrTooLittle, Text(need), Text(taken()), Text(l.Bytes), l.By)
 }
 
-// Text writes a number of bytes for people.
+// Text returns a number of bytes as text, such as 512 MiB.
 func Text(n int64) string {
 	switch {
 	case n >= 10<<30:

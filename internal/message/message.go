@@ -1,6 +1,5 @@
-// Package message prints errors, and text from other parties, so that they cannot flood a terminal
-// or change what it shows. It also has helpers for messages: near names, shell words and line
-// breaks.
+// Package message prints errors, and text from other parties, in such a way that they cannot flood a terminal or
+// change what it shows. It also has helpers for messages: similar names, shell words and line breaks.
 package message
 
 import (
@@ -17,9 +16,8 @@ const (
 	lastBytes = 400  // of these, from the end of a longer line, which usually says what is allowed
 )
 
-// Of returns the text of an error for a user. It has at most 100 lines, and then says how many more
-// there are. A long line loses its middle. Control characters other than line breaks and tabs are
-// escaped.
+// Of returns the text of an error for a user. It has at most 100 lines, followed by the number of lines that are left
+// out. The middle of a long line is left out. Control characters other than line breaks and tabs are escaped.
 func Of(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	more := len(lines) - mostLines

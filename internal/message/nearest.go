@@ -7,10 +7,10 @@ import "strings"
 // longest is the longest word that is compared, in bytes. It bounds the time.
 const longest = 100
 
-// Nearest returns the name that is most similar to word, or "" if none is similar. A name is similar
-// if word is its beginning, or if at most a third of the letters of the longer one differ, ignoring
-// case. Names that begin with word come before all others. Of equally similar names, the first is
-// returned. A word of more than a hundred bytes is similar to no name.
+// Nearest returns the name that is most similar to word, or "" if none is similar. Use it to suggest a correction. A
+// name is similar if it begins with word, or if at most a third of the letters of the longer one of the two differ,
+// ignoring case. Names that begin with word come before all others. Of equally similar names, the first is returned.
+// A word of more than 100 bytes is similar to no name.
 func Nearest(word string, names []string) string {
 	best, least, began := "", 0, false
 	if len(word) > longest {

@@ -42,9 +42,9 @@ func Name(text string) string {
 	return text
 }
 
-// CheckText returns an error if text of another party has more bytes than the limit most, is not valid UTF-8,
-// or has a character that is not printable: a line break, a control character, or one that changes
-// the reading order. name describes the text in the error.
+// CheckText returns an error if text of another party has more than most bytes, is not valid UTF-8, or has a
+// character that is not printable: a line break, a control character, or one that changes the reading order. name
+// describes the text in the error.
 func CheckText(name, text string, most int) error {
 	if len(text) > most {
 		return fmt.Errorf("%s has %d bytes, must have at most %d", name, len(text), most)

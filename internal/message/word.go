@@ -4,8 +4,7 @@ package message
 
 import "strings"
 
-// Word returns a word that a shell reads as the given text. It is quoted if it has special
-// characters.
+// Word returns text in a form that a shell reads as one word: in quotes if it has special characters.
 func Word(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
 	if word == "" || strings.ContainsFunc(word, func(c rune) bool { return !strings.ContainsRune(plain, c) }) {

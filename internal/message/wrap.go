@@ -4,7 +4,7 @@ package message
 
 import "strings"
 
-// Wrap breaks text at blanks into lines that fit. It keeps the line breaks of the text.
+// Wrap breaks text at blanks into lines for which fits returns true. It keeps the line breaks of the text.
 func Wrap(text string, fits func(string) bool) []string {
 	var lines []string
 	for paragraph := range strings.SplitSeq(text, "\n") {

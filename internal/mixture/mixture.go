@@ -1,4 +1,5 @@
-// Package mixture bounds many different rounds of sampled Gaussian mechanisms by mixtures of a few.
+// Package mixture bounds the privacy cost of many different rounds of sampled Gaussian mechanisms by a few rounds, so
+// that an accountant has less to compute.
 //
 // Let (P, Q) be the pair of a round of Poisson sampling, (1-q)N(0, σ²) + qN(1, σ²) and N(0, σ²), and
 // H_γ = ∫(P - γQ)₊. For every γ ≥ 0:
@@ -23,10 +24,10 @@ import (
 	"sort"
 )
 
-// Round is a number of equal rounds. Q must be below 1.
+// Round is Count equal rounds with sample rate Q, below 1, and noise multiplier Sigma.
 type Round struct{ Q, Sigma, Count float64 }
 
-// Cell is a number of rounds whose rates and noise are in the same cell of the grid, and the corners of
+// Cell is a number of rounds whose rates and noise multipliers are in the same cell of a grid, with the corners of
 // that cell.
 type Cell struct {
 	Count  float64
@@ -34,10 +35,10 @@ type Cell struct {
 	Weight [4]float64 // their mean probabilities. Their sum is 1, and those of corners that are not needed are 0.
 }
 
-// Of groups the rounds by the cells of a grid of rates and noise. It returns the nodes of the grid, with
-// a Count of 0, and the cells that have rounds. most, at least 4, is the largest number of nodes. If top
-// is true, each cell has only the corner with the largest rate and the smallest noise. That corner costs
-// at least as much as the rounds of the cell if more rate and less noise never cost less.
+// Of groups the rounds by the cells of a grid of rates and noise multipliers. It returns the nodes of the grid, with
+// a Count of 0, and the cells that have rounds. most, at least 4, is the largest number of nodes. If top is true,
+// each cell has only the corner with the largest rate and the smallest noise multiplier. That corner costs at least
+// as much as the rounds of the cell if more rate and less noise never cost less.
 func Of(rounds []Round, most int, top bool) (nodes []Round, cells []Cell) {
 	for width := 0.02; ; width *= 1.3 {
 		if nodes, cells = grid(rounds, width, most, top); len(nodes) <= most {

@@ -166,8 +166,7 @@ func (p *parser) openFolder(folder string, r role) error {
 	return p.addSet(in, test, testFile)
 }
 
-// CheckFolder returns an error if a folder has no files of a published data set that this package can
-// read.
+// CheckFolder returns an error unless the folder has the files of a published data set that this package can read.
 func CheckFolder(folder string) error {
 	_, _, _, err := find(folder)
 	return err

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Arrays names arrays of an archive. An empty name means the usual one. If X is given, there is a test
-// set only if XTest is given.
+// Arrays has the names of the arrays in an archive: features and labels of the training set, and of the test set. An
+// empty name means the usual one. If X is given, there is a test set only if XTest is given too.
 type Arrays struct{ X, Y, XTest, YTest string }
 
-// ParseArrays reads a list such as x=images,y=digits,x_test=…,y_test=….
+// ParseArrays reads the names of arrays as a user writes them, such as x=images,y=digits,x_test=…,y_test=….
 func ParseArrays(text string) (Arrays, error) {
 	var a Arrays
 	places := map[string]*string{"x": &a.X, "y": &a.Y, "x_test": &a.XTest, "y_test": &a.YTest}

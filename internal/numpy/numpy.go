@@ -1,6 +1,6 @@
-// Package numpy reads data sets that are arrays: an archive of NumPy (.npz) with an array of features and
-// an array of labels, an array of features (.npy), a pair of IDX files of images and of their labels as
-// those of MNIST, or the binary files of CIFAR-10 and CIFAR-100.
+// Package numpy reads data sets that are stored as arrays: a NumPy archive (.npz) with an array of features and an
+// array of labels, an array of features (.npy), a pair of IDX files of images and labels as those of MNIST, or the
+// binary files of CIFAR-10 and CIFAR-100. It also writes arrays.
 //
 //	d, err := numpy.ParseFile("features.npz", numpy.Options{Labels: labels})
 //
@@ -9,11 +9,11 @@
 // end in _test or begin with test_ is the test set. If two arrays fit, the file is refused. Arrays with
 // other names are ignored. [Options] may give other names.
 //
-// Features are bool, or integers or floating-point numbers of 8 to 64 bits, rounded once to the
-// nearest float32; N×d of them are N rows. N×H×W are images with one channel, and N×H×W×C or N×C×H×W
-// images with C = 1 or 3. Their numbers become one of 256 levels, see [data.PixelRange]. Labels are N or N×1 integers of any of these types, or texts. Arrays may
-// be in C or Fortran order, in either byte order, and stored or deflated. Anything that NumPy would
-// unpickle is never read.
+// Features are bool, or integers or floating-point numbers of 8 to 64 bits, rounded once to the nearest float32. An
+// array N×d is N rows. An array N×H×W is images with one channel, and N×H×W×C or N×C×H×W images with C = 1 or 3. The
+// numbers of images become one of 256 levels, see [data.PixelRange]. Labels are N or N×1 integers of any of these
+// types, or texts. Arrays may be in C or Fortran order, in either byte order, and stored or deflated. Anything that
+// NumPy would unpickle is never read.
 package numpy
 
 import (
@@ -34,7 +34,7 @@ const (
 	maxSide    = 1 << 12 // of images, in pixels
 )
 
-// ErrNoLabels is wrapped if a file has no labels.
+// ErrNoLabels is the error, usually wrapped, for a file that has no labels although they are needed.
 var ErrNoLabels = errors.New("no labels")
 
 // Options say how a file is read.
@@ -74,8 +74,8 @@ const (
 	arrayEnd   = ".npy"
 )
 
-// ParseFile reads the file at path. Errors name the file and the array. For each column, the first
-// invalid number is reported. If labels are needed but missing, the error wraps ErrNoLabels.
+// ParseFile reads the file at path. The error names the file and the array, and reports the first invalid number of
+// each column. If labels are needed but missing, it wraps ErrNoLabels.
 func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
 	p := &parser{Options: o, set: &data.Dataset{Name: filepath.Base(path), Classes: 2}}
 	if o.Target != nil || o.Labels != nil || !o.Unlabelled {
@@ -100,8 +100,8 @@ func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
 	return p.set, nil
 }
 
-// Floats reports whether the records of the training set in a file are floating-point numbers. It reads no
-// content.
+// Floats reports whether the training records in the file at path are floating-point numbers. It reads only the
+// headers.
 func Floats(path string, a Arrays) (floats bool, err error) {
 	p := &parser{Options: Options{Arrays: a, Unlabelled: true}, set: &data.Dataset{Name: filepath.Base(path)}}
 	defer func() { err = errors.Join(err, p.close()) }()

@@ -14,8 +14,8 @@ import (
 // maxTensorHeader is the largest size of the header of a .safetensors file, in bytes.
 const maxTensorHeader = 1 << 20
 
-// ReadArrays reads the values of arrays from an open .npz or .safetensors file of size bytes. The file must have
-// exactly the arrays that are wanted, with their names and shapes, of finite numbers.
+// ReadArrays reads the values of the arrays in want from f, an open .npz or .safetensors file of size bytes. The
+// caller gives names and shapes. The file must have exactly these arrays, and only finite numbers.
 func ReadArrays(f *os.File, size int64, want []Array) error {
 	read := readArchive
 	if strings.HasSuffix(f.Name(), ".safetensors") {

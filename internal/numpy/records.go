@@ -20,8 +20,8 @@ const (
 	recordPixels = 3 * recordSide * recordSide
 )
 
-// IsRecords reports whether a file has records of CIFAR: its name ends in .bin, perhaps followed by the
-// ending of a compressed file, and it is not text.
+// IsRecords reports whether a file has records of CIFAR: its name ends in .bin, perhaps followed by the ending of a
+// compressed file, and its content is not text.
 func IsRecords(path string) bool {
 	plain, _ := split(filepath.Base(path))
 	return strings.HasSuffix(plain, "-bin") && unpack.KindOf(path) == unpack.Binary

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Array is an array of float32, in row-major order.
+// Array is a named array of float32. Values are in row-major order.
 type Array struct {
 	Name   string
 	Shape  []int
 	Values []float32
 }
 
-// WriteArchive writes an .npz file, which is not compressed.
+// WriteArchive writes the arrays as an .npz file, which is not compressed.
 func WriteArchive(w io.Writer, arrays []Array) error {
 	out := zip.NewWriter(w)
 	for _, a := range arrays {
@@ -57,8 +57,8 @@ type tensor struct {
 // tensorType is the type of float32 numbers.
 const tensorType = "F32"
 
-// WriteSafetensors writes a file in the format of Hugging Face's safetensors: the length of a header (8
-// bytes), the header as JSON, with the type, the shape and the place of each tensor, and the values.
+// WriteSafetensors writes the arrays in the format of Hugging Face's safetensors: the length of a header (8 bytes),
+// the header as JSON with the type, the shape and the place of each tensor, and the values.
 func WriteSafetensors(w io.Writer, arrays []Array) error {
 	tensors, at := map[string]tensor{}, int64(0)
 	for _, a := range arrays {

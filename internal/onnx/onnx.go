@@ -26,7 +26,7 @@ const (
 	Double = 11
 )
 
-// Graph is a model under construction. A batch of inputs has any number of rows.
+// Graph is an ONNX model under construction. Its inputs and outputs are matrices with any number of rows.
 type Graph struct {
 	Name string
 
@@ -51,13 +51,14 @@ func Int(name string, value int) Attribute {
 	return number(b, 20, isInt)
 }
 
-// Input adds the input, a matrix with this number of columns, and returns its name.
+// Input adds an input and returns its name. It is a matrix with the given number of columns, of numbers of the type
+// of.
 func (g *Graph) Input(name string, of, columns int) string {
 	g.inputs = append(g.inputs, matrix(name, of, columns))
 	return name
 }
 
-// Output says that a value is the output, a matrix with this number of columns.
+// Output makes the value name an output. It is a matrix with the given number of columns, of numbers of the type of.
 func (g *Graph) Output(name string, of, columns int) {
 	g.outputs = append(g.outputs, matrix(name, of, columns))
 }
@@ -70,14 +71,14 @@ func matrix(name string, of, columns int) []byte {
 	return part(text(nil, 1, name), 2, part(nil, 1, kind))
 }
 
-// Node adds an operator and returns the name of its result.
+// Node adds an operator and returns the name of its result, which is generated.
 func (g *Graph) Node(operator string, inputs []string, attributes ...Attribute) string {
 	result := fmt.Sprintf("%d.%s", len(g.nodes), operator)
 	g.Named(result, operator, inputs, attributes...)
 	return result
 }
 
-// Named adds an operator whose result has a name.
+// Named adds an operator whose result has the name result.
 func (g *Graph) Named(result, operator string, inputs []string, attributes ...Attribute) {
 	var b []byte
 	for _, in := range inputs {
@@ -91,7 +92,7 @@ func (g *Graph) Named(result, operator string, inputs []string, attributes ...At
 	g.nodes = append(g.nodes, b)
 }
 
-// Floats adds weights as float32 and returns their name.
+// Floats adds weights as float32, in row-major order, and returns their name.
 func (g *Graph) Floats(name string, shape []int, values []float32) string {
 	var raw []byte
 	for _, v := range values {
@@ -100,7 +101,7 @@ func (g *Graph) Floats(name string, shape []int, values []float32) string {
 	return g.tensor(name, Float, shape, raw)
 }
 
-// Doubles adds constants as float64 and returns their name. A row of them applies to each row of a batch.
+// Doubles adds a row of float64 constants and returns their name. The row applies to each row of a batch.
 func (g *Graph) Doubles(name string, values ...float64) string {
 	var raw []byte
 	for _, v := range values {
@@ -120,7 +121,7 @@ func (g *Graph) tensor(name string, of int, shape []int, raw []byte) string {
 	return name
 }
 
-// Write writes the model with texts about it, by their names.
+// Write writes the model. about has texts about it, by their names.
 func (g *Graph) Write(w io.Writer, about map[string]string) error {
 	var graph []byte
 	for _, n := range g.nodes {

@@ -1,6 +1,6 @@
 package paper
 
-// Quantity is the kind of a claim that the paper's text makes about a figure.
+// Quantity is the kind of a Claim: what the paper's text says about a figure.
 type Quantity string
 
 // These are the kinds of claims.
@@ -8,19 +8,19 @@ const (
 	// Accuracy claims that the test accuracy at the end of training is Value, for the series with
 	// the ε that the paper states, or without noise if Epsilon is "".
 	Accuracy Quantity = "accuracy"
-	// Loss claims that the accuracy at the end is at most Value below that of a training without
+	// Loss claims that the accuracy at the end is at most Value below the accuracy of a training without
 	// noise.
 	Loss Quantity = "loss of accuracy"
 	// LossBySize makes the same claim as Loss, for the training with the sample size Size.
 	LossBySize Quantity = "loss of accuracy by sample size"
 	// Above claims that the test accuracy at the end is above Value, which others reached.
 	Above Quantity = "accuracy above that of others"
-	// Kept claims that w* + n has at least the fraction Value of the accuracy of w*, for noise n
-	// with Clip and Sigma. If Most is given, it also claims that no more than Value is left at Most, so
-	// that the part falls to Value in between.
+	// Kept claims that w* + n has at least the fraction Value of the accuracy of w*, where w* was trained with the
+	// clipping norm Clip and n is noise with the multiplier Sigma. If Most is given, it also claims that at the noise
+	// multiplier Most no more than Value is left, so that the fraction falls to Value between Sigma and Most.
 	Kept Quantity = "part of the accuracy kept"
-	// Fails claims that the training with the sample size Size ends with less accuracy than that
-	// with the largest one.
+	// Fails claims that the training with the sample size Size ends with less accuracy than the training
+	// with the largest sample size.
 	Fails Quantity = "accuracy of a small sample size"
 	// Best claims that every training with a sample size of at least Size ends more accurate than every
 	// one with a smaller sample size.

@@ -11,7 +11,8 @@ var figures = []struct{ name, number string }{
 	{"mushrooms-logreg-epsilon", "12a"}, {"mushrooms-logreg-plain-epsilon", "12b"}, {"cifar10-alexnet-epsilon", "14"},
 }
 
-// Place returns the place of a figure in the order of the paper. Figures that the paper does not have come last.
+// Place returns the place of a figure in the order of the paper, for sorting. Figures that the paper does not have
+// come last.
 func Place(figure string) int {
 	for i, f := range figures {
 		if f.name == figure {
@@ -21,7 +22,7 @@ func Place(figure string) int {
 	return len(figures)
 }
 
-// Titled returns the title of a figure with the number that the figure has in the paper, if it is one of the paper's.
+// Titled returns the title of a figure, with the number of the paper's figure in front if it is one of the paper's.
 func Titled(figure, title string) string {
 	if i := Place(figure); i < len(figures) {
 		return "Figure " + figures[i].number + ": " + title

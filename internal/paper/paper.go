@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Number is a number of the paper as text, with exactly the digits that the paper prints.
+// Number is a number as the paper prints it, with exactly the same digits.
 type Number string
 
 // Value returns the number as a float64.
@@ -20,8 +20,8 @@ func (p Number) Value() float64 {
 	return v
 }
 
-// Shows reports whether the paper may print v as p. The paper sometimes rounds decimals and sometimes
-// cuts them off, so both count. It never rounds sizes up.
+// Shows reports whether the paper may print v as p. Decimals may be rounded or cut off, because the paper does both.
+// Sizes are never rounded up.
 func (p Number) Shows(v float64) bool {
 	_, decimals, fraction := strings.Cut(string(p), ".")
 	above := (v - p.Value()) * math.Pow10(len(decimals)) // how many units of the last digit v is above
@@ -32,12 +32,12 @@ func (p Number) Shows(v float64) bool {
 	return above >= least && above < 1
 }
 
-// IsNear reports whether v is within 1 % of p. Some tables print a round ε, and their sizes were
-// chosen such that the run's ε is within 1 % of it.
+// IsNear reports whether v is within 1 % of p. Some tables print a round ε and sizes for which the run's ε is within
+// 1 % of that.
 func (p Number) IsNear(v float64) bool { return math.Abs(v/p.Value()-1) <= 0.01 }
 
-// Case is one of the paper's three settings. It holds the parameters that all tables of this setting
-// share, and then the numbers that each table prints.
+// Case is one of the paper's three settings: the parameters that all tables of this setting share, and the numbers
+// that each table prints.
 type Case struct {
 	Name      string
 	N         int // N_c; for logistic regression, more than the training records of any of its data sets
@@ -63,22 +63,22 @@ type Case struct {
 	}
 }
 
-// Stated is an accuracy that the paper's text states, with the data set and the ε it is for.
+// Stated is an accuracy that the paper's text states, with its data set and its ε.
 type Stated struct {
 	Data              string // name of the data set
 	Accuracy, Epsilon Number // a fraction; Epsilon is "" for a training without noise
 	Where             string // words next to it in the text, by which it can be found
 }
 
-// Budget is a row of one of the paper's tables of privacy budgets. Epsilon is either the ε of the run
-// or, if Exact is false, a round number near it.
+// Budget is a row of one of the paper's tables of privacy budgets. Epsilon is the ε of the run or, if Exact is false,
+// a round number near it.
 type Budget struct {
 	Epsilon, Sigma, Size Number
 	Exact                bool // whether ε is that of the run
 }
 
-// Column is a column of the paper's tables that compare ε_target with ε_f-DP, the ε that its f-DP
-// analysis gives.
+// Column is a column of one of the paper's tables that compare ε_target with ε_f-DP. ε_f-DP is the ε that the paper's
+// f-DP analysis gives.
 type Column struct{ Size, FDP, Factor Number }
 
 // Epochs returns the number of epochs of the setting, k = K/N.
@@ -91,7 +91,7 @@ func (p Case) Delta() float64 { return 1 / float64(p.N) }
 // ten are written out.
 func Cases() []Case { return []Case{Convex(), MNIST(), CIFAR()} }
 
-// Convex returns the setting of logistic regression, both strongly and plain convex.
+// Convex returns the setting of logistic regression, for both the strongly convex and the plain convex objective.
 func Convex() Case {
 	convex := Case{Name: "LIBSVM", N: 10_000, GradComps: 50_000}
 	convex.Basic.Label = "tbl:basic_param_setting"

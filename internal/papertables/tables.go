@@ -1,6 +1,5 @@
-// Package papertables recomputes every number about privacy in the paper's tables. It gives each a
-// verdict: whether a procedure that the paper describes reproduces it, and what a tight accountant
-// gives instead.
+// Package papertables recomputes every number about privacy in the paper's tables. It says for each number whether a
+// procedure that the paper describes reproduces it, and what a tight accountant gives instead.
 //
 //	err := papertables.Make(ctx, papertables.Options{Out: "tables", Accountant: pld.Accountant{}})
 package papertables

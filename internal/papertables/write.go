@@ -55,8 +55,7 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// Manifest says how the tables were made. It does not contain time or place, so equal options give
-// equal bytes.
+// Manifest says how the tables were made. It contains no time and no place, so that equal options give equal bytes.
 type Manifest struct {
 	Command    string         `json:"command"`
 	Accountant string         `json:"accountant"`

@@ -15,9 +15,9 @@ const (
 // fewLines is the least number of lines for which a close-up is worth its space.
 const fewLines = 3
 
-// AddCloseUp adds a plot of the second half of the x axis with a y axis that fits the lines there,
-// if three lines or more end within a small part of the picture's y axis. It leaves out lines that
-// end apart from the largest group, and all bands: both can be seen in the plot above.
+// AddCloseUp adds a plot below p that shows the second half of the x axis, with a y axis that fits the lines there.
+// It does so only if three lines or more end within a small part of p's y axis. The plot leaves out bands, and lines
+// that end far from the largest group of lines: both can be seen in the plot above.
 func (p *Picture) AddCloseUp() {
 	crowd := p.crowd()
 	below := Picture{YLabel: p.YLabel + ", close-up", YMin: p.YMax, YMax: p.YMin, OwnX: true}

@@ -20,8 +20,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Picture is a line plot: lines with a band around each, a legend to the right, and a caption below
-// that says what was run. If there are rows, it also has a table, which makes the picture taller.
+// Picture is a line plot: lines with a band around each, a legend to the right, and a caption below. If there are
+// Rows, it also has a table, which makes the picture taller.
 type Picture struct {
 	Title, XLabel, YLabel string
 	Caption               string
@@ -43,13 +43,13 @@ type Picture struct {
 	OwnX  bool
 }
 
-// KeyEntry is an entry in the legend of a picture that explains a colour.
+// KeyEntry is an additional entry in the legend of a picture. It explains a colour.
 type KeyEntry struct {
 	Name   string
 	Colour color.Color
 }
 
-// Line is a curve with a shaded band around it, from Lo to Hi at each point.
+// Line is a curve through the points (X[i], Y[i]), with a shaded band from Lo[i] to Hi[i].
 type Line struct {
 	Name      string // the name in the legend; "" for no entry
 	X, Y      []float64
@@ -64,14 +64,14 @@ type Line struct {
 	Like int
 }
 
-// Add appends a point and its band from lo to hi.
+// Add appends the point (x, y), with a band from lo to hi.
 func (l *Line) Add(x, y, lo, hi float64) {
 	l.X, l.Y = append(l.X, x), append(l.Y, y)
 	l.Lo, l.Hi = append(l.Lo, lo), append(l.Hi, hi)
 }
 
-// Palette is the palette of Okabe and Ito (2008), whose colours people with any kind of colour
-// vision can distinguish.
+// Palette has the colours of lines. It is that of Okabe and Ito (2008), which people with any kind of colour vision
+// can distinguish.
 var Palette = []color.RGBA{
 	{0, 114, 178, 255}, {230, 159, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
 	{213, 94, 0, 255}, {86, 180, 233, 255}, {120, 110, 30, 255},
@@ -460,8 +460,7 @@ func (l *layout) captionStyle() text.Style {
 	return style
 }
 
-// Decade rounds x to a power of ten. round is math.Ceil, math.Floor or math.Round, and is applied to the
-// logarithm of x.
+// Decade rounds x > 0 to a power of ten. round is applied to the logarithm of x: math.Ceil, math.Floor or math.Round.
 func Decade(round func(float64) float64, x float64) float64 {
 	return math.Pow(10, round(math.Log10(x)))
 }

@@ -11,8 +11,8 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Shares is a table of histograms, one per column: share[x][y] of column x falls into row y. Larger
-// shares are darker.
+// Shares is a picture of histograms, one per column: the share s[x][y] of column x falls into row y. Larger shares
+// are darker.
 type Shares [][]float64
 
 // Plot implements plot.Plotter.

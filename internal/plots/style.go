@@ -39,7 +39,7 @@ const (
 	MinDPI, MaxDPI     = 20, 1200
 )
 
-// Fonts are the typefaces of pictures. Formats are the file formats.
+// Fonts are the typefaces of pictures, and Formats their file formats.
 var (
 	Fonts   = []string{"sans", "serif", "mono"}
 	Formats = []string{"png", "svg", "pdf"}
@@ -139,7 +139,7 @@ func (s Style) styled(t text.Style, usual vg.Length) text.Style {
 // differ.
 var pdfDates = regexp.MustCompile(`\(D:\d{14}[^)]*\)`)
 
-// Write draws the picture in one of Formats and in a style. Equal pictures have equal bytes. A PDF
+// Write draws the picture to w in the style s. format is one of Formats. Equal pictures have equal bytes. A PDF
 // embeds its typeface; an SVG only names it.
 func (p Picture) Write(w io.Writer, format string, s Style) error {
 	if err := errors.Join(CheckFormat(format), s.Validate()); err != nil {

@@ -8,23 +8,24 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Stretch is a coloured bar in a row of a timeline, from one time to another, such as a round of a
-// client.
+// Stretch is a coloured bar in a row of a Timeline, such as a round of a client. It lasts from From to To on the x
+// axis.
 type Stretch struct {
 	Row      float64
 	From, To float64
 	Colour   color.Color
 }
 
-// Flight is a message in a timeline, drawn as a line from the row of its sender to that of its
-// receiver.
+// Flight is a message in a Timeline, drawn as a line from the row of its sender to that of its receiver. It lasts
+// from From to To on the x axis.
 type Flight struct {
 	Rows     [2]float64
 	From, To float64
 	Colour   color.Color
 }
 
-// Timeline has rows of stretches, with messages between them.
+// Timeline is a picture of events over time: rows of coloured bars, with messages between them. Use it as a
+// mark of a Picture.
 type Timeline struct {
 	Stretches []Stretch
 	Flights   []Flight

@@ -1,15 +1,14 @@
-// Package realclock runs asynchronous DP-SGD on a real clock. As in the paper, every client is a
-// goroutine, and the server is a goroutine that reads a channel. Clients and messages really wait
-// for the durations that the virtual clock draws. So the cost of stragglers is measured, whereas
-// package sim predicts it.
+// Package realclock runs asynchronous DP-SGD on a real clock, to measure what package sim predicts. As in the paper,
+// every client is a goroutine, and the server is a goroutine that reads a channel. Clients and messages really wait
+// for the durations that the virtual clock draws.
 //
 //	result, err := realclock.Run(ctx, cfg, realclock.Options{Scale: 20})
 //	...
 //	predicted, err := virtual.Run(ctx)
 //	fmt.Println(result.Clock, predicted.Clock)
 //
-// Like sim.Hogwild, it produces a different model each time. The samples and the noise of each
-// (client, round) are those of the seed.
+// As with sim.Hogwild, the model differs from run to run. The sample and the noise of each client and round are
+// always those of the seed.
 package realclock
 
 import (
@@ -29,8 +28,7 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Options has the scale of a run's clock, and functions that observe the run. Each function may be
-// nil.
+// Options says how fast a run's clock is, and which functions observe the run. Each function may be nil.
 type Options struct {
 	Scale   float64      // number of real seconds per second of the clock, in (0, 1e6]
 	Observe sim.Observer // called with every broadcast, by the server's goroutine
@@ -44,7 +42,7 @@ type Options struct {
 // maxScale is the largest Options.Scale.
 const maxScale = 1e6
 
-// CheckScale returns an error if the scale is outside its range.
+// CheckScale returns an error if scale is not in (0, 1e6]: see Options.Scale.
 func CheckScale(scale float64) error {
 	if !(scale > 0 && scale <= maxScale) {
 		return fmt.Errorf("time scale = %v, must be in (0, %g]", scale, float64(maxScale))
@@ -52,9 +50,9 @@ func CheckScale(scale float64) error {
 	return nil
 }
 
-// Check returns an error for every part of the configuration that only the virtual clock supports.
-// On a real clock, a round or a message that has begun is never given up, so clients cannot leave
-// and messages cannot be lost. Speeds are supported.
+// Check returns an error that lists every part of the configuration that Run does not support, because it needs the
+// virtual clock. On a real clock, a round or a message that has begun is never given up, so clients cannot leave and
+// messages cannot be lost. Speeds are supported.
 func Check(cfg *sim.Config) error {
 	if cfg == nil {
 		return errors.New("no Config")
@@ -64,9 +62,9 @@ func Check(cfg *sim.Config) error {
 	return of.CheckFreeRunning()
 }
 
-// Run trains until all rounds are done. Result.Clock is the clock's time when the last update came.
-// Result.Busy is how long each client was in rounds: a round lasts until its gradient is computed
-// and its duration is over, whichever takes longer.
+// Run trains until all rounds are done and returns the result. Result.Clock is the time on the clock when the last
+// update arrived. Result.Busy is how long each client was in rounds: a round lasts until its gradient is computed and
+// its duration is over, whichever takes longer. If ctx is cancelled, Run stops with an error.
 //
 // Ownership. A release belongs to its client until it is posted, then to the message, then to the
 // server. A broadcast is one copy that all clients read and nobody changes. The post is one

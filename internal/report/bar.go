@@ -12,9 +12,10 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// Bar shows the progress of a piece of work. On a terminal it is a bar with the remaining time.
-// Otherwise, for example in a log, it is a line for each tenth of the work; during the first second
-// only the end gets a line. On a [Screen] of events it is an event at most each second. Several goroutines may use it at the same time.
+// Bar shows the progress of a piece of work. On a terminal it is a bar with the remaining time. Elsewhere, for
+// example in a log, it is a line for each tenth of the work; if the work ends within a second, only the end gets a
+// line. On a [Screen] that writes JSON it is an event at most once a second. Several goroutines may use a Bar at the
+// same time.
 type Bar struct {
 	bar *progressbar.ProgressBar // nil unless on a terminal
 
@@ -33,21 +34,21 @@ type Bar struct {
 // barWidth is the width of a bar in columns, and besideBar the width of the text next to it.
 const barWidth, besideBar = 30, 50
 
-// NewBar returns a bar for an amount of work, shown on w. If w is nil, nothing is shown. what describes
+// NewBar returns a bar for an amount of work, in any unit, shown on w. If w is nil, nothing is shown. what describes
 // the work.
 func NewBar(w io.Writer, what string, work int64) *Bar {
 	return newBar(w, Columns(w), what, max(work, 1))
 }
 
-// NewLines returns a Bar that prints lines, as in a log, also on a terminal. It is for a search whose
-// parts may show bars, too. It prints nothing if the work is soon done.
+// NewLines returns a Bar that prints lines, as in a log, also on a terminal. Use it for work whose parts may show
+// bars themselves. It prints nothing if the work is soon done.
 func NewLines(w io.Writer, what string, work int64) *Bar {
 	b := newBar(w, 0, what, max(work, 1))
 	b.late = true
 	return b
 }
 
-// NewByteBar returns a bar for a number of bytes. size is -1 if the number is unknown; then nothing is
+// NewByteBar returns a bar for reading or writing size bytes. If the number is unknown, size is −1, and nothing is
 // printed to a log.
 func NewByteBar(w io.Writer, what string, size int64) *Bar {
 	return newBar(w, Columns(w), what, size, progressbar.OptionShowBytes(true))
@@ -76,14 +77,14 @@ func newBar(w io.Writer, columns int, what string, work int64, options ...progre
 	return b
 }
 
-// Add adds to the amount of work that is done. A negative amount is subtracted.
+// Add adds work to what is done. work may be negative.
 func (b *Bar) Add(work int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.set(b.done + work)
 }
 
-// Set sets how much of the work is done, in the unit of the bar's total.
+// Set sets how much work is done, in the unit of NewBar.
 func (b *Bar) Set(work int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,8 +161,8 @@ func (b *Bar) Clear() {
 	}
 }
 
-// LongRun is the number of floating-point operations above which a training that is one of many shows
-// its own progress. Large networks need about ten seconds for it.
+// LongRun is a number of floating-point operations. A training that is one of many shows its own progress if it takes
+// more. Large networks need about ten seconds for LongRun operations.
 const LongRun = 1e12
 
 // patience is the time that a run may take before LongBar shows its progress. The amount of work alone cannot
@@ -171,8 +172,8 @@ const patience, mayBeLong = 2 * time.Second, LongRun / 100
 // smallFile is the size, in bytes, of a file that is read at once.
 const smallFile = 8 << 20
 
-// Reading returns a reader of an open file that shows on w how much of the file was read. It shows nothing of
-// a small file, or if w is nil. finish ends the display.
+// Reading returns a reader of an open file, which shows on w how much of the file was read. finish ends the display.
+// Nothing is shown for a small file, or if w is nil.
 func Reading(w io.Writer, f *os.File) (in io.Reader, finish func()) {
 	info, err := f.Stat()
 	if w == nil || err != nil || !info.Mode().IsRegular() || info.Size() < smallFile {
@@ -199,9 +200,9 @@ func (r *watchedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// LongBar returns two functions: show reports the completed fraction of a run, and shows a bar once the
-// run has lasted a while; finish ends the display. show is nil if the run cannot be long or if w is
-// nil.
+// LongBar returns two functions for a run that may be long. Call show with the completed fraction of the run; a bar
+// appears once the run has lasted a while. finish ends the display. show is nil if the run cannot be long or if w is
+// nil. work is the run's number of floating-point operations.
 func LongBar(w io.Writer, what string, work float64) (show func(part float64), finish func()) {
 	if w == nil || work < mayBeLong {
 		return nil, func() {}

@@ -9,8 +9,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// ParseRows reads a CSV table with a header. Each row maps column names to cells. Column names must be
-// unique.
+// ParseRows reads a CSV table with a header, and returns each row as a map from column names to cells. Two columns
+// with the same name are an error.
 func ParseRows(text []byte) ([]map[string]string, error) {
 	header, records, err := ParseCSV(text)
 	if err != nil {
@@ -27,8 +27,8 @@ func ParseRows(text []byte) ([]map[string]string, error) {
 	return rows, nil
 }
 
-// ParseCSV reads a CSV table with a header. Column names must be unique, and cells may only have
-// printable characters, see [message.CheckText].
+// ParseCSV reads a CSV table with a header. It is an error if two columns have the same name, or if a cell has
+// characters that are not printable, see [message.CheckText].
 func ParseCSV(text []byte) (header []string, rows [][]string, err error) {
 	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Data describes a data set: its name, whether it is synthetic, and a note.
+// Data returns text about a data set: its name, whether it is synthetic, and a note.
 func Data(name string, synthetic bool, note string) string {
 	if synthetic {
 		name += " (SYNTHETIC data)"

@@ -14,9 +14,9 @@ var (
 	codes    = regexp.MustCompile(`<pre>`)
 )
 
-// Reachable makes the HTML of a page accessible, and returns it. Tables and code blocks can then be
-// focused and scrolled by keyboard, and screen readers read the page's name with each table. A column
-// heading without text becomes an empty cell.
+// Reachable returns the HTML text of a page, made accessible. Tables and code blocks can then be focused and scrolled
+// by keyboard, and screen readers read the page's name with each table. A column heading without text becomes an
+// empty cell.
 func Reachable(text, name string) string {
 	number := 0
 	text = tables.ReplaceAllStringFunc(text, func(table string) string {
@@ -27,7 +27,7 @@ func Reachable(text, name string) string {
 	return codes.ReplaceAllString(text, `<pre tabindex="0">`)
 }
 
-// Anchor returns the name that GitHub gives a heading for links, without the number that distinguishes
+// Anchor returns the name by which links reach a heading on GitHub. It leaves out the number that GitHub appends to
 // equal headings.
 func Anchor(heading string) string {
 	return strings.Map(func(r rune) rune {

@@ -66,7 +66,7 @@ func joinMarks(text string) string {
 	return strings.Join(words, " ")
 }
 
-// WriteMarkdown calls write and breaks its Markdown into lines.
+// WriteMarkdown writes to w what write writes, with its Markdown broken into lines as by Markdown.
 func WriteMarkdown(w io.Writer, write func(io.Writer) error) error {
 	var text strings.Builder
 	if err := write(&text); err != nil {

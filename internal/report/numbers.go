@@ -21,8 +21,8 @@ func Fixed(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', 
 // Percent formats a fraction as a percentage with two decimals.
 func Percent(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
 
-// Share formats a fraction as a percentage. It prints 0 only for a fraction of exactly 0, so that a
-// small one can be distinguished from none.
+// Share formats a fraction as a percentage. Only a fraction of exactly 0 becomes "0", so that a small one can be
+// distinguished from none.
 func Share(part float64) string {
 	switch {
 	case part == 0:
@@ -35,7 +35,7 @@ func Share(part float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part)
 }
 
-// Duration formats a number of seconds as text: in seconds below one minute, and otherwise in minutes.
+// Duration formats a number of seconds as text: in seconds below one minute, otherwise in minutes.
 func Duration(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if d >= time.Minute {

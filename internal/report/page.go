@@ -1,4 +1,4 @@
-// Package report has the parts of text output: Markdown pages, formatted numbers, line breaking, and
+// Package report has the building blocks of text output: Markdown pages, formatted numbers, line breaking, and
 // progress on a terminal.
 package report
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ProgressEnv is the environment variable that says how progress is shown: "" for a person, "json" for a
+// ProgressEnv is the name of the environment variable that says how progress is shown: "" for a person, "json" for a
 // program.
 const ProgressEnv = "PROACTIVEDP_PROGRESS"
 
@@ -24,10 +24,9 @@ func CheckProgress(value string) error {
 	return nil
 }
 
-// Screen writes the messages of a command to stderr, and shows that the command still works: on a
-// terminal, if nothing was written for [LongestSilence], a line says what is under way and for how
-// long, until something else is written. If messages are written as JSON, each line is an [Event].
-// Several goroutines may use a Screen.
+// Screen writes the messages of a command to stderr, and shows that the command still works. On a terminal, if
+// nothing was written for [LongestSilence], a line says what is being done and for how long, until something else is
+// written. If messages are written as JSON, each line is an [Event]. Several goroutines may use a Screen.
 type Screen struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -52,10 +51,10 @@ type Event struct {
 	Left    *float64 `json:"seconds_left,omitempty"`
 }
 
-// LongestSilence is the longest time for which a command shows nothing on a terminal.
+// LongestSilence is the longest time for which a terminal shows nothing while a command works.
 const LongestSilence = 2 * time.Second
 
-// NewScreen returns a Screen that writes to w, as events if asJSON.
+// NewScreen returns a Screen that writes to w. If asJSON is true, it writes events.
 func NewScreen(w io.Writer, asJSON bool) *Screen {
 	s := &Screen{w: w, json: asJSON, since: time.Now(), wrote: time.Now()}
 	if !asJSON {
@@ -64,16 +63,15 @@ func NewScreen(w io.Writer, asJSON bool) *Screen {
 	return s
 }
 
-// Begin sets the text that says what the command is working on, for the line that shows a wait. With ""
-// no such line is shown; this is for a command that waits for other processes.
+// Begin sets the text that says what the command is doing, for the line that shows a wait. With "" there is no such
+// line; use it for a command that waits for other processes.
 func (s *Screen) Begin(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.what, s.since, s.wrote = what, time.Now(), time.Now()
 }
 
-// Watch starts a goroutine that shows waits, and returns a function that stops it and waits for its
-// end.
+// Watch starts the goroutine that shows waits. stop stops it and returns when it has ended.
 func (s *Screen) Watch() (stop func()) {
 	if s.columns == 0 {
 		return func() {}
@@ -117,8 +115,8 @@ func (s *Screen) wait() {
 	}
 }
 
-// Clear removes the line that shows a wait. Call it before something else than the Screen writes to the
-// same terminal.
+// Clear removes the line that shows a wait. Call it before anything other than the Screen writes to the same
+// terminal.
 func (s *Screen) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +131,7 @@ func (s *Screen) clear() {
 	s.wrote = time.Now()
 }
 
-// Write writes text. As JSON, each line of it is an event.
+// Write writes text. If messages are JSON, each line of text becomes an event.
 func (s *Screen) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Spread returns the mean and the standard deviation of x, which must have at least one value. The
-// deviation of a single value is 0.
+// Spread returns the mean and the standard deviation of x, which must not be empty. The deviation of a single value
+// is 0.
 func Spread(x []float64) (mean, sd float64) {
 	if len(x) == 1 {
 		return x[0], 0
@@ -17,8 +17,8 @@ func Spread(x []float64) (mean, sd float64) {
 	return stat.MeanStdDev(x, nil)
 }
 
-// SpreadText formats the mean and the standard deviation of n values to four decimals. For one value it
-// omits the deviation.
+// SpreadText formats the mean and the standard deviation sd of n values to four decimals. For one value it omits the
+// deviation.
 func SpreadText(mean, sd float64, n int) string {
 	if n == 1 {
 		return fmt.Sprintf("%.4f", mean)

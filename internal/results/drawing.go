@@ -11,14 +11,14 @@ import (
 	"proactivedp/internal/plots"
 )
 
-// Drawing has the style and the file formats of a picture. The zero value is this program's own
-// style, as PNG.
+// Drawing says in which file formats and in which style a picture is drawn. The zero value means PNG in this
+// program's own style.
 type Drawing struct {
 	Formats []string `json:"formats,omitempty"` // png, svg, pdf; each is written; if empty, png
 	plots.Style
 }
 
-// Picture draws itself to w in the given format and style.
+// Picture is a function that draws a picture to w in the given format and style.
 type Picture func(w io.Writer, format string, s plots.Style) error
 
 // Validate reports every field that is outside its range.
@@ -44,7 +44,7 @@ func (d Drawing) formats() []string {
 // pictureName returns the file name of a picture in the given format.
 func pictureName(format string) string { return "figure." + format }
 
-// Files returns the names of a figure's files. The first one is a picture.
+// Files returns the names of a figure's files: the pictures, then the data and the manifest.
 func (d Drawing) Files() []string {
 	var names []string
 	for _, format := range d.formats() {
@@ -53,7 +53,7 @@ func (d Drawing) Files() []string {
 	return append(names, TableFile, ManifestFile)
 }
 
-// Write writes pictures, table and manifest of a figure to a folder, all or none.
+// Write writes the files of a figure to a folder: the pictures, the table and the manifest m. It writes all or none.
 func (d Drawing) Write(dir string, picture Picture, table [][]string, m any) error {
 	pictures := map[string]func(io.Writer) error{}
 	for _, format := range d.formats() {
@@ -62,7 +62,7 @@ func (d Drawing) Write(dir string, picture Picture, table [][]string, m any) err
 	return WriteFiles(dir, pictures, table, m)
 }
 
-// Redraw replaces a figure's pictures and, unless m is nil, its manifest: all or none.
+// Redraw replaces the pictures of a figure and, unless m is nil, its manifest. It replaces all or none.
 func (d Drawing) Redraw(dir string, picture Picture, m any) error {
 	var pictures []files.Output
 	for _, format := range d.formats() {

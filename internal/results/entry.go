@@ -15,7 +15,7 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Entry describes the folder of a figure, as its manifest does, for a page that lists figures.
+// Entry is the part of a figure's manifest that a page listing figures needs.
 type Entry struct {
 	Folder  string   `json:"-"`
 	Title   string   `json:"title"`
@@ -29,12 +29,12 @@ type Entry struct {
 // PageFile is the name of the Markdown page of a result, such as a search.
 const PageFile = "README.md"
 
-// OurMark is the beginning of every Markdown page that this program writes.
+// OurMark is the text with which every Markdown page of this program begins.
 const OurMark = "<!-- Written by proactivedp "
 
-// Beside returns the results in the folder dir that listed does not name: figures that other commands
-// than figures made, such as those of proposals or of users' own data, and folders with a Markdown
-// page. A damaged manifest is an error. Files that this program has not written are ignored.
+// Beside returns the results in the folder dir that listed does not name: figures of other commands than figures,
+// such as those of proposals or of users' own data, and folders with only a Markdown page. A damaged manifest is an
+// error. Files of other programs are ignored.
 func Beside(dir string, listed []string) (pictures []Entry, pages []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -88,8 +88,8 @@ func hasOurPage(dir, name string) bool {
 // maxPage is the largest size of a page that is read, in bytes.
 const maxPage = 16 << 20
 
-// WriteRow writes the entry as a row of a Markdown table: a thumbnail, the name, the title, the
-// cells in more, the data, the command and links.
+// WriteRow writes the entry as a row of a Markdown table: a thumbnail, the name, the title, the cells in more, the
+// data, the command and links.
 func (e Entry) WriteRow(w io.Writer, more ...string) error {
 	var own strings.Builder
 	for _, cell := range more {

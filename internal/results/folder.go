@@ -12,8 +12,8 @@ import (
 	"proactivedp/train"
 )
 
-// Manifest says how a figure outside of the registry was made. WriteFigure sets its data, origin and
-// files.
+// Manifest says how a figure outside of the registry was made. The caller of WriteFigure fills in the rest;
+// WriteFigure sets the data, the origin and the files.
 type Manifest struct {
 	Title   string `json:"title"`
 	Command string `json:"command"`
@@ -27,9 +27,9 @@ type Manifest struct {
 	SHA256  string   `json:"manifest_sha256"`  // see WriteManifest
 }
 
-// WriteFigure writes a figure to a folder in the form of experiments.Make: the picture in the
-// formats of m.Drawing, the data in long form with a header, and the manifest. The manifest
-// describes the data of the sources.
+// WriteFigure writes a figure to the folder dir in the same form as experiments.Make: the picture in the formats of
+// m.Drawing, the table with its header as data, and the manifest m. The manifest describes the data of sources. took
+// is the duration of the command.
 func WriteFigure(dir string, picture Picture, table [][]string, m Manifest, sources []*train.Source,
 	took time.Duration) error {
 	m.Data = nil
@@ -50,8 +50,8 @@ func SourceData(source *train.Source) Data {
 	return DataOf(source.Data(), source.Hash())
 }
 
-// WriteFiles writes pictures, by file name, a table with a header, and a manifest, which is written
-// last. It writes all files or none.
+// WriteFiles writes pictures, by their file names, a table with a header, and a manifest, which is written last. It
+// writes all files or none.
 func WriteFiles(dir string, pictures map[string]func(io.Writer) error, table [][]string, m any) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

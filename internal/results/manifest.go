@@ -38,9 +38,9 @@ type Origin struct {
 	CellSeconds float64 `json:"cell_seconds,omitempty"`
 }
 
-// NewOrigin returns the origin of a result that this process has just made. cells is the number of
-// training runs, and computed the number that it computed itself. took is the duration of the command,
-// and cellTime the total time of the runs.
+// NewOrigin returns the origin of a result that this process has just made. cells is the number of training runs of
+// the result, and computed how many of them this command ran. took is the duration of the command, and cellTime the
+// total time of the runs.
 func NewOrigin(cells, computed int, took, cellTime time.Duration) Origin {
 	return Origin{
 		Version: version.Get().Source(), Go: runtime.Version(), Machine: cpu.Describe(),
@@ -50,7 +50,7 @@ func NewOrigin(cells, computed int, took, cellTime time.Duration) Origin {
 	}
 }
 
-// Data describes a data set from which a result was computed, for the result's manifest.
+// Data describes in a manifest a data set from which a result was computed.
 type Data struct {
 	Name      string `json:"name"`
 	SHA256    string `json:"sha256"` // digest of the parsed content
@@ -61,7 +61,7 @@ type Data struct {
 	Synthetic bool   `json:"synthetic"`
 }
 
-// DataOf returns the Data of a data set with this digest, for a manifest.
+// DataOf describes a data set with this digest for a manifest.
 func DataOf(d *data.Dataset, sha256 string) Data {
 	return Data{d.Name, sha256, d.Len(), d.Features, d.Train, d.Note, d.Synthetic}
 }

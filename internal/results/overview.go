@@ -32,7 +32,7 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Page holds the content of a folder of results.
+// Page is a page of all results in a folder. ReadPage makes one, and Write writes it as HTML.
 type Page struct {
 	figures   []figure
 	texts     []prose
@@ -84,8 +84,7 @@ type revision struct {
 	Figures int
 }
 
-// Kinds returns the file name extensions, such as .png, of the files that ReadPage reads from a folder
-// of results.
+// Kinds returns the extensions, such as .png, of the files that ReadPage reads.
 func Kinds() []string {
 	kinds := []string{".md", ".json", ".csv"}
 	for _, format := range plots.Formats {
@@ -102,8 +101,8 @@ const (
 	maxPixels  = 1 << 25
 )
 
-// ReadPage reads the folder. Damaged files are errors. Folders that have neither a figure nor a
-// README.md are ignored. The paper's figures come first, in its order.
+// ReadPage reads a folder of results. A damaged file is an error. Folders that have neither a figure nor a README.md
+// are ignored. The paper's figures come first, in its order.
 func ReadPage(dir string) (*Page, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

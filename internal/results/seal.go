@@ -18,7 +18,7 @@ import (
 // emptySeal is the place of a manifest's own digest while the digest is computed.
 const emptySeal = `"manifest_sha256": ""`
 
-// WriteManifest writes a manifest. Its key manifest_sha256 is the SHA-256 of the file with that key
+// WriteManifest writes a manifest as JSON. Its key manifest_sha256 becomes the SHA-256 of the file with that key
 // empty. The digest detects damage, but not forgery.
 func WriteManifest(w io.Writer, manifest any) error {
 	var text bytes.Buffer
@@ -36,15 +36,15 @@ func seal(sum [sha256.Size]byte) string {
 	return `"manifest_sha256": "` + hex.EncodeToString(sum[:]) + `"`
 }
 
-// ErrDamaged reports that a manifest or its data were changed after they were written.
+// ErrDamaged is the error, usually wrapped, for a manifest or data that were changed after they were written.
 var ErrDamaged = errors.New("damaged: its content does not match its SHA-256")
 
 // maxBytes is the largest size of a manifest, in bytes.
 const maxBytes = 16 << 20
 
-// ReadManifest reads the manifest of a folder in dir into a value of the type that was written. The
-// value may have defaults. If the manifest was changed, ReadManifest returns ErrDamaged; an unknown key
-// is an error, too. A manifest without a digest, such as that of bench -scale, is not checked.
+// ReadManifest reads the manifest of a folder in dir. into points to a value of the type that was written, which may
+// have defaults. If the manifest was changed, the error is ErrDamaged. An unknown key is an error, too. A manifest
+// without a digest, such as that of bench -scale, is not checked.
 func ReadManifest(dir, folder string, into any) error {
 	text, err := bounded.Within(dir, filepath.Join(folder, ManifestFile), maxBytes)
 	if err != nil {
@@ -56,8 +56,8 @@ func ReadManifest(dir, folder string, into any) error {
 	return nil
 }
 
-// ManifestText returns the text of the manifest of a folder in dir, or ErrDamaged. The manifest may be
-// that of any result. Symbolic links are not followed, because the folder may come from somebody else.
+// ManifestText returns the text of the manifest of a folder in dir, whatever the kind of result, or ErrDamaged.
+// Symbolic links are not followed, because the folder may come from somebody else.
 func ManifestText(dir, folder string) ([]byte, error) {
 	text, err := bounded.Within(dir, filepath.Join(folder, ManifestFile), maxBytes)
 	if err != nil {

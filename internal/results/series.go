@@ -190,8 +190,8 @@ func (t *table) sizesAtOneEpsilon() (least, most float64, seeds int, err error) 
 	return least, most, seeds, nil
 }
 
-// OneEpsilon is the name of a series in the figures that compare sample sizes: in it, each sample size
-// has its own noise, so that all have the same certified ε.
+// OneEpsilon is the name of a series in the figures that compare sample sizes. In this series, each sample size has
+// its own noise, such that all have the same certified ε.
 const OneEpsilon = "the same ε for every s"
 
 // fraction is the fraction of the accuracy that is left at one σ.

@@ -10,9 +10,8 @@ import (
 	"strconv"
 )
 
-// OtherSettings describes the first difference between the settings in a manifest's config and the
-// given settings. It returns "" if they are equal. The cost of the settings is not compared, because it
-// follows from them.
+// OtherSettings describes the first difference between the settings in a manifest's config and the given settings. It
+// returns "" if they are equal. Privacy costs are not compared, because they are computed from the settings.
 func OtherSettings(config json.RawMessage, settings any) (string, error) {
 	text, err := json.Marshal(settings)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 	Slip Verdict = "slip"
 )
 
-// Statement is a statement of the paper that can be checked, with a verdict and what shows it.
+// Statement is a statement of the paper that can be checked, with a verdict and with what shows the verdict.
 type Statement struct {
 	At      string  // section, theorem, equation, table or figure, with its label in the paper
 	Says    string  // the statement in words
@@ -47,13 +47,14 @@ const (
 	tablesFile     = "tables.csv"
 )
 
-// HasStatements reports whether a folder with these findings and pages has what WriteStatements needs: all
-// figures that the paper makes claims about, and its tables.
+// HasStatements reports whether a folder with these findings and pages has what WriteStatements needs: all figures
+// that the paper makes claims about, and its tables.
 func HasStatements(findings []Finding, pages []string) bool {
 	return len(findings) == len(paper.Claims()) && slices.Contains(pages, tablesFolder)
 }
 
-// WriteStatements writes the page of the paper's statements for the folder dir, which has these findings.
+// WriteStatements writes the page of the paper's statements, as Markdown, for the folder dir. findings are those of
+// its figures.
 func WriteStatements(w io.Writer, dir string, findings []Finding) error {
 	content, err := bounded.Within(dir, path.Join(tablesFolder, tablesFile), maxText)
 	if err != nil {

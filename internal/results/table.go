@@ -17,11 +17,11 @@ import (
 	"proactivedp/internal/report"
 )
 
-// WriteTable writes a table with a header as the data of a figure.
+// WriteTable writes a table with a header as CSV, the form of a figure's data.
 func WriteTable(w io.Writer, table [][]string) error { return csv.NewWriter(w).WriteAll(table) }
 
-// Digest returns the SHA-256 of the text that [WriteTable] writes for a table. The manifest of a figure
-// contains it.
+// Digest returns the SHA-256 of the text that [WriteTable] writes for a table, in hexadecimal. The manifest of a
+// figure contains it.
 func Digest(table [][]string) (string, error) {
 	sum := sha256.New()
 	if err := WriteTable(sum, table); err != nil {
@@ -33,9 +33,9 @@ func Digest(table [][]string) (string, error) {
 // maxTable is the largest size of a figure's data, in bytes.
 const maxTable = 64 << 20
 
-// ReadTable returns the data in the folder of a figure in dir. It returns ErrDamaged if the data do not
-// have the digest in the manifest. Some committed results have no digest; then digest is "" and nothing
-// is compared.
+// ReadTable returns the data in the folder of a figure in dir. digest is the one in the manifest; if the data have
+// another one, the error is ErrDamaged. Some committed results have no digest; for them digest is "" and nothing is
+// compared.
 func ReadTable(dir, folder, digest string) ([]byte, error) {
 	path := filepath.Join(dir, folder, TableFile)
 	text, err := bounded.Within(dir, filepath.Join(folder, TableFile), maxTable)
@@ -48,7 +48,7 @@ func ReadTable(dir, folder, digest string) ([]byte, error) {
 	return text, nil
 }
 
-// Table is a table of a figure's data: that of all its trainings, or of one.
+// Table is a parsed table of a figure's data, of all its trainings or of one.
 type Table struct {
 	Header []string
 	Rows   [][]string
@@ -69,8 +69,8 @@ func ParseTable(text []byte) (Table, error) {
 	return Table{header, rows}, nil
 }
 
-// Differs describes the first difference between t and table, which includes its header. It returns ""
-// if they are equal.
+// Differs describes the first difference between t and table, which begins with its header. It returns "" if they are
+// equal.
 func (t Table) Differs(table [][]string) string {
 	if !slices.Equal(table[0], t.Header) {
 		return "has other columns"
@@ -111,8 +111,8 @@ func sameCell(a, b string) bool {
 // number is a number in a cell.
 var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?`)
 
-// Runs returns a Table for each training: the consecutive rows with the same texts in the columns that names
-// lists. There must be n trainings with equally many rows.
+// Runs splits the table into n trainings: consecutive rows with the same texts in the columns names. It is an error
+// unless there are n of them with equally many rows.
 func (t Table) Runs(n int, names ...string) ([]Table, error) {
 	var key []int
 	for _, name := range names {
@@ -144,7 +144,7 @@ func (t Table) Runs(n int, names ...string) ([]Table, error) {
 	return all, nil
 }
 
-// Columns reads the named columns of numbers.
+// Columns reads columns of numbers. to has, for each column name, where the numbers go.
 func (t Table) Columns(to map[string]*[]float64) error {
 	var errs []error
 	for name, values := range to {

@@ -18,7 +18,7 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Verdict says whether a folder of results confirms a statement.
+// Verdict says whether a statement of the paper is confirmed.
 type Verdict string
 
 // These are the verdicts on a statement.
@@ -27,13 +27,13 @@ const (
 	// Exceeded means that our value is better than the stated one.
 	Exceeded      Verdict = "reproduced, and more"
 	NotReproduced Verdict = "not reproduced"
-	// Undecided means that our value misses the statement only within the spread, or that the
-	// comparison is not fair: a run with a part of the paper's K, or on synthetic data.
+	// Undecided means that our value misses the statement only within the spread, or that the comparison is not fair,
+	// because a run used only a part of the paper's K or synthetic data.
 	Undecided Verdict = "undecided"
 )
 
-// Finding is a statement of the paper about a figure, compared with a figure of this program: the value
-// here, and a verdict.
+// Finding is a statement of the paper about one of its figures, compared with the same figure of this program: the
+// value here, and a verdict.
 type Finding struct {
 	paper.Claim
 	Ours  string  // our value, with its spread
@@ -51,7 +51,7 @@ type Finding struct {
 // and one percentage point. It does not grow with the spread of our seeds.
 const margin = 0.005 + 0.01
 
-// Rule explains, for pages of results, when a statement of the paper counts as reproduced.
+// Rule is a text in Markdown for pages of results. It explains when a statement of the paper counts as reproduced.
 var Rule = fmt.Sprintf(`Our number is a mean over seeds. A statement of the paper is reproduced if
 
 - *it is an accuracy*, and ours differs by at most %g: the rounding of the paper's numbers and one percentage point. If
@@ -63,8 +63,8 @@ var Rule = fmt.Sprintf(`Our number is a mean over seeds. A statement of the pape
 A statement is undecided if our number is within one standard error of the limit: more seeds would be needed. It is also
 undecided if one of the compared runs used synthetic data, or fewer gradients than the paper.`, margin)
 
-// ReadFindings returns a finding for every statement about a figure in the folder, in the order of the
-// paper. It skips the figures in but.
+// ReadFindings returns a finding for every statement of the paper about a figure that the folder dir has, in the
+// order of the paper. It skips the figures in but.
 func ReadFindings(dir string, but ...string) ([]Finding, error) {
 	var all []Finding
 	tables := map[string]*table{}

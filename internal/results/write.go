@@ -29,7 +29,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"seconds": func(s float64) string { return strconv.FormatFloat(s, 'f', 0, 64) },
 }).Parse(pageText))
 
-// Write writes the page. It contains no address of another page.
+// Write writes the page as HTML. It contains no address of another page.
 func (p *Page) Write(w io.Writer) error {
 	count := map[Verdict]int{}
 	for _, f := range p.findings {

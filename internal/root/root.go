@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// ErrNoSignChange is wrapped if an interval does not bracket a zero.
+// ErrNoSignChange is the error, usually wrapped, for an interval in which the function does not change its sign.
 var ErrNoSignChange = errors.New("no sign change")
 
 const (
@@ -15,9 +15,9 @@ const (
 	maxDoubling = 1100
 )
 
-// Find returns an x in [lo, hi] within a relative distance relTol of a sign change of f. With
-// relTol = 0 it finds the last bit. f(lo) and f(hi) must differ in sign; a zero at either end is an
-// answer. If f is discontinuous, x is next to the jump.
+// Find returns an x in [lo, hi] that is within the relative distance relTol ≥ 0 of a sign change of f. With relTol =
+// 0 it is exact to the last bit. f(lo) and f(hi) must differ in sign; a zero at either end is an answer. If f is
+// discontinuous, x is next to the jump.
 //
 // It is an error if the interval or relTol is not finite or not in order, or if f is not finite
 // where it is evaluated. The error wraps ErrNoSignChange if the signs do not differ.
@@ -100,9 +100,9 @@ func Find(f func(float64) float64, lo, hi, relTol float64) (float64, error) {
 	return 0, fmt.Errorf("no convergence in [%v, %v]", lo, hi)
 }
 
-// Bracket widens [lo, hi], lo < hi, by doubling on the side where |f| is smaller, until f changes
-// sign in it. For a monotone f, the zero is on that side. The error wraps ErrNoSignChange if there
-// is no sign change in the range of float64, or if f is not finite where it is evaluated.
+// Bracket widens the interval [lo, hi], lo < hi, until f changes its sign in it, and returns the new interval. It
+// doubles the side on which |f| is smaller; if f is monotone, the zero is there. The error wraps ErrNoSignChange if
+// there is no sign change in the range of float64, or if f is not finite where it is evaluated.
 func Bracket(f func(float64) float64, lo, hi float64) (float64, float64, error) {
 	if err := checkInterval(lo, hi); err != nil {
 		return 0, 0, err

@@ -1,4 +1,4 @@
-// Package sealed reads and writes files that reveal whether they were changed:
+// Package sealed reads and writes files that show whether they were changed. A file has these parts:
 //
 //	magic
 //	version of the format     8 bytes, little-endian, like all numbers
@@ -23,7 +23,7 @@ import (
 	"io"
 )
 
-// Format is a kind of file.
+// Format describes a kind of sealed file.
 type Format struct {
 	Magic   string // the beginning of every file
 	Version uint32 // raised with every change of the format
@@ -42,8 +42,8 @@ const (
 var (
 	// ErrDamaged is wrapped if a file has changed since it was written.
 	ErrDamaged = errors.New("its SHA-256 does not match its content")
-	// ErrKey is wrapped if a file was not written with the given key, or was written with a key and
-	// none is given.
+	// ErrKey is wrapped if a file was not written with the given key, or was written with a key although none is
+	// given.
 	ErrKey = errors.New("it was not written under this key")
 )
 
@@ -59,7 +59,7 @@ func (f Format) seal(key []byte) (uint64, hash.Hash) {
 	return keyed | uint64(f.Version), hmac.New(sha256.New, key)
 }
 
-// CheckKey returns an error if the key is too short. An empty key means no key.
+// CheckKey returns an error if the key is not empty and has fewer than MinKey bytes.
 func (f Format) CheckKey(key []byte) error {
 	if len(key) > 0 && len(key) < MinKey {
 		return fmt.Errorf("%s: a key of %d bytes, must have at least %d", f.Name, len(key), MinKey)
@@ -67,7 +67,8 @@ func (f Format) CheckKey(key []byte) error {
 	return nil
 }
 
-// Write writes a file with the key. content writes its content.
+// Write writes a sealed file. content is called to write the content. If key is not empty, the file ends with an HMAC
+// of everything, otherwise with a SHA-256.
 func (f Format) Write(w io.Writer, header, key []byte, content func(io.Writer) error) error {
 	if err := f.CheckKey(key); err != nil {
 		return err
@@ -95,8 +96,9 @@ func (f Format) Write(w io.Writer, header, key []byte, content func(io.Writer) e
 	return nil
 }
 
-// Open reads a file of size bytes once, to check that it has this format, is complete, and was
-// written with the key. It returns the header, and a reader of the content, which reads r again.
+// Open reads a file of size bytes once, and checks that it has this format, is complete, and was written with the
+// key. It returns the header and a reader of the content, which reads r again. The error wraps ErrDamaged or ErrKey
+// if the file was changed or has another key.
 func (f Format) Open(r io.ReaderAt, size int64, key []byte) (header []byte, content *io.SectionReader, err error) {
 	if err := f.CheckKey(key); err != nil {
 		return nil, nil, err

@@ -1,5 +1,5 @@
-// Package strictjson reads JSON from people and other programs. Anything that it does not
-// understand is an error that names the place.
+// Package strictjson reads JSON from people and other programs. Anything that it does not understand is an error that
+// names the place, instead of being ignored.
 package strictjson
 
 import (
@@ -16,8 +16,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Decode decodes text, which must be a single JSON value, have no field that v lacks, and pass
-// [Check]. Strings may have several lines.
+// Decode decodes text into v. It is an error unless text is a single JSON value, has only fields that v has, and
+// passes [Check]. Strings may have several lines.
 func Decode(text []byte, v any) error { return decode(text, v, true, len(text)) }
 
 // decode does the work of Decode. Strings may have no more bytes than the limit most, and several lines if lines
@@ -34,7 +34,7 @@ func decode(text []byte, v any, lines bool, most int) error {
 	return check(json.NewDecoder(bytes.NewReader(text)), "a string", lines, most)
 }
 
-// Plain returns a decoder's error about text in plain words, without Go's types.
+// Plain returns err, a decoder's error about text, in plain words, without Go's types.
 func Plain(err error, text []byte) error {
 	line := func(offset int64) int { return 1 + bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n")) }
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -59,8 +59,8 @@ func Plain(err error, text []byte) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// Check returns an error for parts of the value at the beginning of text that a decoder accepts but
-// a reader may not notice:
+// Check returns an error if the value at the beginning of text has parts that a decoder accepts but that may mislead
+// a reader:
 //
 //   - a key that occurs twice in one object, in upper or lower case, because the decoder uses the
 //     last value;

@@ -1,6 +1,6 @@
-// Package sweep computes the cells of figures, searches and comparisons on several machines, which
-// connect to a broker (package cluster/broker). A Queue hands out cells, and workers compute them
-// (Work). The results have the same bits as on one machine.
+// Package sweep computes many trainings (cells) on several machines, for figures, searches and comparisons. The
+// machines connect to a broker (package cluster/broker). A Queue hands out cells, and workers compute them (Work).
+// The results have the same bits as on one machine.
 //
 // A cell stays in a stream until a worker says that it is done. A worker that is silent for some
 // seconds is considered dead. The cell is given to another worker, together with the checkpoint that
@@ -81,7 +81,7 @@ type note struct {
 	Fatal  bool    `json:"fatal,omitempty"` // another worker would fail too
 }
 
-// Options configures a Queue: the broker at which it hands out cells, and its log.
+// Options says at which broker a Queue hands out cells, and where it logs.
 type Options struct {
 	Engine broker.Engine // StoreDir "" means a temporary folder; the queue sets Allow
 	Creds  *broker.Credentials
@@ -102,7 +102,7 @@ type Queue struct {
 	handed   []string        // digests of data sets that were handed over
 }
 
-// Open starts the broker, or connects to it, and creates the streams that workers need.
+// Open starts the broker, or connects to it, creates the streams that workers need, and returns the Queue.
 func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 	if err := o.Creds.Check(broker.Server); err != nil {
 		return nil, err
@@ -165,8 +165,8 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// Allow returns under which subjects a user may publish and subscribe at the broker of a sweep, so that
-// it can do its part and nothing else.
+// Allow returns the subjects under which a user may publish and to which it may subscribe at the broker of a sweep.
+// They are just enough for the user's part.
 func Allow(u broker.User) broker.Permissions {
 	if u.Role != broker.Worker {
 		return broker.Permissions{}
@@ -220,8 +220,8 @@ type task struct {
 	done bool
 }
 
-// Compute hands out the jobs and collects their results. It returns an error as soon as no worker
-// can do a job, or two results of a job differ.
+// Compute hands out the jobs and collects their results, see pool.Elsewhere. It returns an error as soon as no worker
+// can do a job, or if two results of a job differ.
 func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 	done func(job int, result json.RawMessage) error, part func(job int, part float64)) error {
 	at := make(map[string]int, len(jobs))

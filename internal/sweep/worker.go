@@ -27,7 +27,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Maker computes a job from its spec, and returns the result as JSON.
+// Maker is a function that computes a job from its spec and returns the result as JSON: see WorkOptions.Other.
 type Maker func(ctx context.Context, spec json.RawMessage) (json.RawMessage, error)
 
 // WorkOptions says at which broker a worker serves, how many cells it computes at a time, and how it
@@ -46,9 +46,9 @@ type WorkOptions struct {
 	Log   *slog.Logger // nil logs nothing
 }
 
-// Work computes cells until the context ends. It waits for a broker and a queue that are not up yet.
-// When the context ends, it gives back the cells under way. The error is context.Cause(ctx), unless
-// the options are invalid or the broker refuses the worker.
+// Work computes cells until ctx is cancelled. It waits for a broker and a queue that are not up yet. When ctx is
+// cancelled, it gives back the cells under way and returns context.Cause(ctx). It returns another error if the
+// options are not valid or the broker refuses the worker.
 func Work(ctx context.Context, o WorkOptions) error {
 	if o.Workers < 1 || o.Name == "" || o.Dir == "" {
 		return fmt.Errorf("worker name = %q, cells at a time = %d, dir = %q: must be a name, at least 1, and a folder",
@@ -187,7 +187,8 @@ func (w *worker) cell(working context.Context, m jetstream.Msg) {
 	_ = w.conn.FlushTimeout(patience)
 }
 
-// ErrDifferent reports that two workers computed different bytes for the same cell.
+// ErrDifferent is the error, usually wrapped, if two workers computed different bytes for the same cell. One of the
+// machines is then wrong.
 var ErrDifferent = errors.New("two machines have different results for the same cell")
 
 // deliver creates a result, or compares it with the existing one. It tries until the context ends.

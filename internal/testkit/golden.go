@@ -30,9 +30,9 @@ const (
 	tolerance = 0.08
 )
 
-// Golden draws a picture as PNG and compares it with testdata/name.png, which has a third of the
-// size. If they differ, the picture is saved with the test's artifacts (go test -artifacts). With
-// -update-pictures the golden picture is written instead.
+// Golden fails the test if the picture that drawTo draws, as PNG, differs from testdata/name.png, which has a third
+// of the size. The picture is then saved with the test's artifacts (go test -artifacts). With -update-pictures,
+// Golden writes testdata/name.png instead.
 func Golden(t *testing.T, name string, drawTo func(io.Writer) error) {
 	t.Helper()
 	var drawn bytes.Buffer

@@ -38,8 +38,8 @@ func (a Array) Bytes() []byte {
 	return append(WithHeader(version, text), a.Content...)
 }
 
-// WithHeader returns the part of a file before the content: the magic bytes, the version, and the
-// text of the header, padded with blanks and ended by a newline.
+// WithHeader returns the beginning of an array's file, up to the content: the magic bytes, the version, and the text
+// of the header, padded with blanks and ended by a newline.
 func WithHeader(version byte, text string) []byte {
 	out := append([]byte("\x93NUMPY"), version, 0)
 	width := 2
@@ -58,7 +58,7 @@ func WithHeader(version byte, text string) []byte {
 	return append(out, text...)
 }
 
-// Of returns an array with these elements, little-endian and in C order.
+// Of returns an array with these elements, stored in little-endian C order.
 func Of[T int64 | uint8 | float32 | float64](descr string, shape []int, elements ...T) Array {
 	content, err := binary.Append(nil, binary.LittleEndian, elements)
 	if err != nil {
@@ -67,7 +67,7 @@ func Of[T int64 | uint8 | float32 | float64](descr string, shape []int, elements
 	return Array{Descr: descr, Shape: shape, Content: content}
 }
 
-// Texts returns a vector of texts of at most width characters, as NumPy stores Python's texts.
+// Texts returns an array of one dimension with texts of at most width characters, as NumPy stores Python's strings.
 func Texts(width int, texts ...string) Array {
 	a := Array{Descr: fmt.Sprintf("<U%d", width), Shape: []int{len(texts)}}
 	for _, text := range texts {
@@ -79,13 +79,13 @@ func Texts(width int, texts ...string) Array {
 	return a
 }
 
-// Member is an array in an archive, or another file there.
+// Member is a file in an archive, usually an array.
 type Member struct {
 	Name    string
 	Content []byte
 }
 
-// Archive returns the content of an archive's file, as np.savez or np.savez_compressed writes it.
+// Archive returns the content of an .npz file, as np.savez or, if compressed, np.savez_compressed writes it.
 func Archive(compressed bool, members ...Member) ([]byte, error) {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)

@@ -18,8 +18,8 @@ var accountants string
 //go:embed calibrate.csv
 var calibrate string
 
-// Row is the ε that a public library computes for T rounds at sample rate q with noise multiplier σ, to
-// compare this program's accountants with.
+// Row is the ε that a public library computes for T rounds at sample rate Q with noise multiplier Sigma. Tests
+// compare this program's accountants with it.
 //
 // Accountant is one of
 //   - dp_accounting-PLD(h): an upper bound, pessimistic, with discretisation interval h. With h =
@@ -50,7 +50,7 @@ func Accountants() ([]Row, error) {
 	return rows, err
 }
 
-// Noise is the smallest noise multiplier that a library's search finds for a target ε, with
+// Noise is the smallest noise multiplier, Sigma, that a public library's search finds for a target ε, with
 // add-or-remove adjacency and Poisson sampling.
 type Noise struct {
 	Epsilon, Delta, Q float64

@@ -15,9 +15,9 @@ import (
 
 var writeSchemas = flag.Bool("schemas", false, "write the JSON schemas in docs/schema instead of comparing them")
 
-// CheckSchema fails the test unless the command's schema file in folder describes what the command prints
-// with --json. That is one JSON value, and its Go type is the type of one of answers. With the test flag
-// -schemas CheckSchema writes the file instead.
+// CheckSchema fails the test unless the schema file of the command, in folder, describes what the command prints with
+// --json: one JSON value, of the Go type of one of answers. With the test flag -schemas, CheckSchema writes the file
+// instead.
 func CheckSchema(t *testing.T, folder, command string, answers ...any) {
 	t.Helper()
 	CheckSchemaOf(t, folder, command, "proactivedp "+command+" --json", answers...)

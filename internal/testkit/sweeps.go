@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Times returns the value of the environment variable with that name, a whole number of at least 1.
-// If the variable is not set, it returns few and false. Any other value fails the test.
+// Times returns how often a slow test repeats: the value of the environment variable name, a whole number of at least
+// 1, and true. If the variable is not set, it returns few and false. Any other value fails the test.
 func Times(t testing.TB, name string, few int) (times int, set bool) {
 	t.Helper()
 	text := os.Getenv(name)
@@ -24,8 +24,8 @@ func Times(t testing.TB, name string, few int) (times int, set bool) {
 	return times, true
 }
 
-// Sweeps returns the factor by which random sweeps are longer than usual: 1, or the value of the
-// environment variable PROACTIVEDP_SWEEPS, which CI sets.
+// Sweeps returns the factor by which tests try more random cases than usual: 1, or the value of the environment
+// variable PROACTIVEDP_SWEEPS, which CI sets.
 func Sweeps(t testing.TB) int {
 	t.Helper()
 	times, _ := Times(t, "PROACTIVEDP_SWEEPS", 1)

@@ -1,5 +1,5 @@
-// Package testkit has what tests of several packages share: how often a slow test repeats, golden
-// pictures, NumPy archives, answers of other accountants, and zero values.
+// Package testkit has helpers that tests of several packages share: for the length of slow tests, golden pictures,
+// NumPy archives, results of other accountants, and zero values.
 package testkit
 
 import (
@@ -21,7 +21,7 @@ import (
 // limit is the longest time that a call may take.
 const limit = 20 * time.Second
 
-// Package describes those exports of a package that return errors.
+// Package describes the exports of a package that return errors, for Check.
 type Package struct {
 	// Exported has the exported functions that return an error, and a pointer to a zero value of
 	// each exported type with methods that return an error.
@@ -39,10 +39,10 @@ type Package struct {
 	Skip []string
 }
 
-// Check calls every function and method that returns an error with zero arguments and an open
-// context. Methods are called on a zero value and on a nil pointer. No call may panic or wait
-// forever, and methods of types in Unusable must return the error given there. Check also fails if p
-// lacks an export of the package in the working directory, or names something that does not exist.
+// Check fails the test if a function or method of the package that returns an error panics or waits forever for zero
+// arguments and an open context. Methods are called on a zero value and on a nil pointer, and those of types in
+// Unusable must return the error given there. Check also fails if p lacks an export of the package in the working
+// directory, or names something that does not exist.
 func (p Package) Check(t *testing.T) {
 	t.Helper()
 	missing := exported(t)

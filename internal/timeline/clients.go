@@ -2,10 +2,10 @@ package timeline
 
 import "proactivedp/sim"
 
-// Clients has the current activity of each client of a run, by the client's number.
+// Clients says what each client of a run is doing, by the client's number.
 type Clients []Client
 
-// Client is the current activity of one client: in a round, waiting or away.
+// Client says what one client is doing: it is in a round, waiting or away.
 type Client struct {
 	Busy  bool          // whether it is in a round
 	Round sim.Happening // how its latest round began
@@ -14,8 +14,8 @@ type Client struct {
 	Free  sim.Time // if not busy: when its latest round, wait or absence ended
 }
 
-// Enter records an event. Events must come in the order of their times. If the event ends a
-// client's wait or absence, Enter returns "waits" or "away" and when it began. Otherwise ended is "".
+// Enter updates the clients by an event. Events must come in the order of their times. If the event ends a client's
+// wait or absence, Enter returns "waits" or "away", and the time at which that began. Otherwise ended is "".
 func (all Clients) Enter(h sim.Happening) (ended string, since sim.Time) {
 	switch h.Kind {
 	case sim.RoundBegins, sim.RoundEnds, sim.RoundAborted, sim.ClientLeaves, sim.ClientReturns:

@@ -1,21 +1,21 @@
-// Package timeline records what the clients of a run do over time, and keeps the first rounds.
+// Package timeline records what the clients of a run do over time, in its first rounds.
 package timeline
 
 import "proactivedp/sim"
 
-// Kept limits how many rounds a window records of a client that runs ahead of the others: at most Kept
-// times the number of rounds that the window is for.
+// Kept limits the size of a Window. A client may run far ahead of the others before they have finished the window's
+// rounds; no more than Kept times as many rounds of it are recorded.
 const Kept = 4
 
-// Window has the rounds, absences and broadcasts of a run until the server had the updates of each
-// client's first rounds.
+// Window is the beginning of a run: its rounds, absences and broadcasts until the server had the updates of the first
+// rounds of each client.
 type Window struct {
 	Rounds     []Round     `json:"rounds"` // rounds in the order of their ends
 	Away       []Away      `json:"away,omitempty"`
 	Broadcasts []Broadcast `json:"broadcasts"`
 }
 
-// Round is a round of a client.
+// Round is a round of a client in a Window. Times are on the run's clock.
 type Round struct {
 	Client  int      `json:"client"`
 	Round   int      `json:"round"`
@@ -34,7 +34,7 @@ type Away struct {
 	To     sim.Time `json:"to"`
 }
 
-// Broadcast is a broadcast on its way to one client.
+// Broadcast is a broadcast of the model v̂_K on its way to one client.
 type Broadcast struct {
 	Client  int      `json:"client"`
 	K       int      `json:"k"`
@@ -42,7 +42,8 @@ type Broadcast struct {
 	Arrives sim.Time `json:"arrives"`
 }
 
-// Recorder builds a Window from the events of a run, which its method Record is given.
+// Recorder builds a Window. Pass its method Record to sim.Virtual.Record or realclock.Options, and call End after the
+// run.
 type Recorder struct {
 	Window
 	shown   int // how many rounds of each client are shown
@@ -53,7 +54,7 @@ type Recorder struct {
 	now     sim.Time
 }
 
-// NewRecorder returns a recorder of a window with the given number of rounds of each client.
+// NewRecorder returns a recorder for a window with this number of rounds of each of the clients.
 func NewRecorder(rounds, clients int) *Recorder {
 	return &Recorder{
 		shown: rounds, clients: make(Clients, clients), index: map[[2]int]int{}, sent: map[[2]int]sim.Time{},

@@ -12,8 +12,8 @@ const (
 	enoughRead = 4 << 20
 )
 
-// Done returns the position of the file f, which is how many bytes were read, except from a zip archive. It returns 0
-// if f is nil or not a regular file.
+// Done returns how many bytes of the file f were read, which is its position. It is 0 if f is nil or not a regular
+// file, and for a zip archive, which is not read at that position.
 func Done(f *os.File) int64 {
 	if f == nil {
 		return 0
@@ -29,9 +29,9 @@ func Done(f *os.File) int64 {
 	return read
 }
 
-// Expected estimates how many elements the file f has. elements is how many the first read bytes had, see [Done]. A
-// slice with this capacity need not grow, so its elements are never in memory twice. Memory that is never used takes
-// no space. The result is 0 if no estimate can be made because too little was read.
+// Expected estimates how many elements the file f has, if its first read bytes (see [Done]) had the given number of
+// elements. A slice with this capacity need not grow, so its elements are never in memory twice; memory that is never
+// used takes no space. Expected returns 0 if too little was read for an estimate.
 func Expected(f *os.File, read int64, elements int) float64 {
 	if read < enoughRead {
 		return 0

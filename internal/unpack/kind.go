@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Kind is the kind of a file, in the words of messages.
+// Kind is the kind of a file, as text for messages.
 type Kind string
 
-// These are the kinds that this program distinguishes. Unknown includes text.
+// These are the kinds that have names in this program. Unknown includes text.
 const (
 	Unknown Kind = ""
 	Array   Kind = "an array of NumPy (.npy)"
@@ -90,7 +90,7 @@ var advices = map[Kind]string{
 	"a tar archive": "tar -xf FILE unpacks it",
 }
 
-// Advice says in one line how to get a file that this program reads.
+// Advice returns one line that says how to turn a file of this kind into one that this program reads.
 func (k Kind) Advice() string {
 	if a, ok := advices[k]; ok {
 		return a
@@ -108,7 +108,7 @@ func (k Kind) Advice() string {
 	return advices[Binary]
 }
 
-// Recognise returns the kind of a file by its first 512 bytes, or fewer for a short file. It returns Unknown
+// Recognise returns the kind of a file by its first 512 bytes, or by all bytes of a shorter file. It returns Unknown
 // for text.
 func Recognise(start []byte) Kind {
 	has := func(magic string) bool { return bytes.HasPrefix(start, []byte(magic)) }

@@ -20,27 +20,27 @@ import (
 // BufferSize is the size, in bytes, of the buffers of the readers.
 const BufferSize = 1 << 16
 
-// MaxBytes bounds the content of a compressed file. A few bytes may stand for any number of them.
+// MaxBytes is the largest size of the content of a compressed file, because a few bytes may stand for any number.
 const MaxBytes = 1 << 38
 
 // maxWindow bounds the memory of a decompressor of zstd, in bytes. zstd --ultra needs at most half of it.
 const maxWindow = 256 << 20
 
-// Endings lists the endings of names of compressed files.
+// Endings returns the file name endings of compressed files.
 func Endings() []string { return []string{".gz", ".bz2", ".xz", ".zst"} }
 
-// Reader returns the decompressed content of r if its first bytes are those of gzip, bzip2, xz or zstd,
-// otherwise r itself.
+// Reader returns the decompressed content of r if its first bytes are those of gzip, bzip2, xz or zstd, and otherwise
+// the content of r itself.
 func Reader(r io.Reader) (*bufio.Reader, error) { return reader(r, MaxBytes) }
 
-// Returns says what is wrong with a text whose lines end in carriage returns, as old programs for the Mac write them.
+// Returns is the error text for a file whose lines end in carriage returns, as old programs for the Mac write them.
 const Returns = `lines end in a carriage return alone, must end in a line feed (tr '\r' '\n' writes them so)`
 
 // Mark is the byte order mark, with which some programs begin a text in UTF-8.
 const Mark = "\uFEFF"
 
-// SkipMark skips a byte order mark at the beginning of a text. It refuses UTF-16. An error of reading is
-// left to the next read.
+// SkipMark skips a byte order mark at the beginning of a text. It is an error if the text is UTF-16. Errors of
+// reading appear at the next read.
 func SkipMark(in *bufio.Reader) error {
 	start, _ := in.Peek(len(Mark))
 	if bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")) {
@@ -53,10 +53,10 @@ func SkipMark(in *bufio.Reader) error {
 	return nil
 }
 
-// IsBlank reports whether c separates the fields of a line without commas: only a blank and a tab do.
+// IsBlank reports whether c is a blank or a tab, which separate fields in files without commas.
 func IsBlank(c rune) bool { return c == ' ' || c == '\t' }
 
-// IsEntry reports whether a field is an entry index:value of LIBSVM, with an index of digits and any value.
+// IsEntry reports whether a field has the form index:value of LIBSVM, where the index has only digits.
 func IsEntry(field []byte) bool {
 	index, _, colon := bytes.Cut(field, []byte{':'})
 	return colon && len(index) > 0 && len(bytes.Trim(index, "0123456789")) == 0
@@ -144,7 +144,7 @@ func (s *streams) Read(p []byte) (int, error) {
 // startSize is the number of bytes from which the kind of a file is recognised.
 const startSize = 512
 
-// Text is Reader for a file of text. If the file is not text, the error names its kind.
+// Text does the same as Reader, for a file that must be text. If it is not, the error names its kind.
 func Text(r io.Reader) (*bufio.Reader, error) {
 	in, err := Reader(r)
 	if err != nil {
@@ -162,15 +162,15 @@ func checkText(in *bufio.Reader) error {
 	return nil
 }
 
-// KindOf returns the kind of the file at path, after decompression. It returns Unknown if the file cannot
-// be read, is not a regular file, or is text. A zip archive that has only a text counts as text.
+// KindOf returns the kind of the file at path, after decompression. It returns Unknown if the file cannot be read, is
+// not a regular file, or is text. A zip archive that contains only a text file counts as text.
 func KindOf(path string) Kind {
 	k, _ := Start(path)
 	return k
 }
 
-// Start returns the kind of a file, see KindOf, and if it can be read its first bytes after decompression, at most
-// BufferSize. For a zip archive that counts as text, these are the first bytes of the text.
+// Start returns the kind of a file, see KindOf, and its first bytes after decompression, at most BufferSize, if it
+// can be read. For a zip archive that counts as text, these are the first bytes of the text.
 func Start(path string) (Kind, []byte) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return Unknown, nil // reading would take bytes from a pipe

@@ -17,10 +17,10 @@ import (
 // maxDirectory is the largest size of the list of an archive's files, in bytes.
 const maxDirectory = 16 << 20
 
-// Encrypted is the flag of an encrypted file in a zip archive: APPNOTE.TXT of PKWARE, section 4.4.4.
+// Encrypted is the flag that marks an encrypted file in a zip archive: APPNOTE.TXT of PKWARE, section 4.4.4.
 const Encrypted = 1
 
-// OpenZip reads the list of the files in a zip archive of size bytes. The memory for the list is bounded.
+// OpenZip reads the list of the files in a zip archive of size bytes. It limits the memory for the list.
 func OpenZip(f io.ReaderAt, size int64) (*zip.Reader, error) {
 	list := &listing{file: f, left: maxDirectory}
 	z, err := zip.NewReader(list, size)
@@ -83,8 +83,8 @@ func inZip(f *os.File) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(bounded.Reader(in, MaxBytes), BufferSize), nil
 }
 
-// TextFile is [Text] for a file that r reads from its beginning. It also reads the text in a zip archive that
-// has only that file. This does not go through r, so r shows no progress for it.
+// TextFile does the same as [Text], for a file f that r reads from its beginning. It also reads a zip archive that
+// has only a text file. It then does not use r, so a progress bar in r shows nothing.
 func TextFile(f *os.File, r io.Reader) (*bufio.Reader, error) {
 	in, err := Reader(r)
 	if err != nil {
@@ -99,8 +99,8 @@ func TextFile(f *os.File, r io.Reader) (*bufio.Reader, error) {
 	return in, checkText(in)
 }
 
-// Name returns the name that says what is in the file at path. For a zip archive it is the name of the text in it, see
-// [TextFile]; otherwise it is path itself.
+// Name returns a name whose ending says what is in the file at path. For a zip archive it is the name of the text in
+// it, see [TextFile]. Otherwise it is path itself.
 func Name(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -25,7 +25,7 @@ type Info struct {
 	Arch     string `json:"arch"`
 }
 
-// Get returns the description of the running program.
+// Get describes the build of the running program.
 func Get() Info {
 	info, _ := debug.ReadBuildInfo()
 	return describe(info, release)
@@ -52,8 +52,8 @@ func describe(record *debug.BuildInfo, release string) Info {
 	return i
 }
 
-// Source returns the revision, or the version if no revision was recorded. If the source differed,
-// it says so. Manifests name the program this way.
+// Source names the source of the program for manifests: the revision, or the version if no revision was recorded. It
+// says so if the source was modified.
 func (i Info) Source() string {
 	source := i.Revision
 	if source == "" {

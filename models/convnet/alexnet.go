@@ -26,30 +26,30 @@ import (
 	"proactivedp/nn"
 )
 
-// AlexNet returns the model "alexnet", for colour images of 32×32 pixels in ten classes. It has no
-// dropout, so its gradient depends only on the parameters and the batch.
+// AlexNet returns the model "alexnet", for colour images of 32×32 pixels in ten classes. It has no dropout: see
+// AlexNetDropout.
 func AlexNet() *models.Network { return must(AlexNetFor(objects, 10)) }
 
 // AlexNetDropout returns the model "alexnet-dropout": AlexNet with dropout at rate ½ after its first
 // two dense layers, as in the paper. See models.Stochastic.
 func AlexNetDropout() *models.Network { return must(AlexNetDropoutFor(objects, 10)) }
 
-// AlexNetFor returns AlexNet for images of shape in and a number of classes. Height and width must be
-// multiples of 16, or one less.
+// AlexNetFor returns AlexNet for images of shape in and the given number of classes. Height and width must be a
+// multiple of 16, or one less.
 func AlexNetFor(in nn.Shape, classes int) (*models.Network, error) {
 	return buildAlexNet("alexnet", in, classes, 1, 1)
 }
 
-// AlexNetDropoutFor returns AlexNet with dropout for images of shape in and a number of classes. The
-// sides of images are limited as in AlexNetFor.
+// AlexNetDropoutFor returns AlexNet with dropout for images of shape in and the given number of classes. Height and
+// width must be a multiple of 16, or one less.
 func AlexNetDropoutFor(in nn.Shape, classes int) (*models.Network, error) {
 	return buildAlexNet("alexnet-dropout", in, classes, 1, 1, nn.Dropout{Rate: 0.5})
 }
 
 var objects = nn.Shape{Channels: 3, Height: 32, Width: 32}
 
-// buildAlexNet divides the widths of the convolutions by thinner, and those of the dense layers by
-// thinnerDense.
+// buildAlexNet returns AlexNet with the widths of the convolutions divided by thinner, and those of the dense layers
+// by thinnerDense.
 func buildAlexNet(name string, in nn.Shape, classes, thinner, thinnerDense int, dropout ...nn.Layer) (*models.Network,
 	error) {
 	var layers []nn.Layer

@@ -29,14 +29,14 @@ func New() *models.Network { return must(For(digits, 10)) }
 // NewReLU returns the model "lenet-relu": LeNet-5 with ReLU and max pooling.
 func NewReLU() *models.Network { return must(ForReLU(digits, 10)) }
 
-// For returns LeNet-5 with the hyperbolic tangent, as New does, for images of shape in and a number of
-// classes. Height and width must be multiples of 4, and at least 12.
+// For returns LeNet-5 with the hyperbolic tangent, as New does, for images of shape in and the given number of
+// classes. Height and width must be multiples of 4 and at least 12.
 func For(in nn.Shape, classes int) (*models.Network, error) {
 	return build("lenet", in, classes, nn.Tanh{}, nn.AvgPool{})
 }
 
-// ForReLU returns LeNet-5 with ReLU and max pooling, as NewReLU does, for images of shape in and a
-// number of classes. The sides of images are limited as in For.
+// ForReLU returns LeNet-5 with ReLU and max pooling, as NewReLU does, for images of shape in and the given number of
+// classes. Height and width must be multiples of 4 and at least 12.
 func ForReLU(in nn.Shape, classes int) (*models.Network, error) {
 	return build("lenet-relu", in, classes, nn.ReLU{}, nn.MaxPool{})
 }

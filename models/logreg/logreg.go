@@ -1,17 +1,16 @@
-// Package logreg has logistic regression for two classes on sparse rows, with and without a ridge
-// penalty. These are the strongly convex and the convex objective of the paper's experiments.
+// Package logreg has logistic regression for two classes on rows of features, with a ridge penalty (the strongly
+// convex objective of the paper's experiments) and without one (the convex objective).
 //
 // One example's objective is
 //
 //	f(w̄; x, y) = ln(1 + e^{-z}) + (1-y)·z + (λ/2)‖w̄‖²,  z = wᵀx + b,
 //
-// with y in {0, 1} and w̄ = (w, b). The bias is last and penalised like the rest (paper, Section
-// Experiments). The paper's J sums the examples and counts the penalty once. This project puts
-// λ/2‖w̄‖² into every example, so that it is clipped with the gradient to which it belongs. The
-// paper uses λ = 1/N.
+// with y in {0, 1} and w̄ = (w, b). The bias b is the last parameter and penalised like the rest (paper, Section
+// Experiments). The paper's objective J sums the examples and counts the penalty once. This package puts (λ/2)‖w̄‖²
+// into every example, so that it is clipped with the gradient to which it belongs. The paper uses λ = 1/N.
 //
-// The package also has linear regression without a penalty, see [NewLinear]: its gradient a·x̄ differs only
-// in the number a, so sums are computed and bounded in the same way.
+// The package also has linear regression without a penalty, see [NewLinear]. Its gradient a·x̄ differs only in the
+// number a, so sums are computed and bounded in the same way.
 package logreg
 
 import (
@@ -27,7 +26,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Model is logistic regression with a fixed number of features.
+// Model is logistic or linear regression with a fixed number of features. Its parameters are one weight for each
+// feature, then the bias.
 type Model struct {
 	features int
 	lambda   float64
@@ -51,7 +51,8 @@ var _ interface {
 	models.Weightable
 } = (*Model)(nil)
 
-// NewRidge returns the strongly convex model with penalty λ > 0. features must be in [1, 2^32).
+// NewRidge returns logistic regression with the ridge penalty λ > 0: the strongly convex model "logreg". features
+// must be in [1, 2^32).
 func NewRidge(features int, lambda float64) (*Model, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 0) {
 		return nil, fmt.Errorf("λ = %v, must be finite and above 0", lambda)
@@ -76,12 +77,13 @@ func (m *Model) Check(d *data.Dataset) error {
 	return nil
 }
 
-// NewPlain returns the convex model, without a penalty. features must be in [1, 2^32).
+// NewPlain returns logistic regression without a penalty: the convex model "logreg-plain". features must be in [1,
+// 2^32).
 func NewPlain(features int) (*Model, error) { return newModel("logreg-plain", features, 0) }
 
-// NewLinear returns linear regression. One example's objective is (z − t)²/2, where t is its target on the
-// scale of [data.TargetBounds.Scaled], so a = z − t. Clipping bounds how much an example with a large
-// residual counts, as the Huber loss does. features must be in [1, 2^32).
+// NewLinear returns linear regression: the model "linear". One example's objective is (z − t)²/2, where z is the
+// prediction and t the example's target on the scale of [data.TargetBounds.Scaled], so a = z − t. Clipping bounds how
+// much an example with a large residual counts, as the Huber loss does. features must be in [1, 2^32).
 func NewLinear(features int) (*Model, error) {
 	m, err := newModel("linear", features, 0)
 	if err == nil {

@@ -22,8 +22,8 @@ import (
 	"proactivedp/nn"
 )
 
-// Tanh and ReLU are the names of the models with these activations. The widths of the hidden layers may
-// follow a name, as in "mlp:64:32".
+// Tanh and ReLU are the names of perceptrons with these activations. The widths of the hidden layers may follow, as
+// in "mlp:64:32".
 const (
 	Tanh = "mlp"
 	ReLU = "mlp-relu"
@@ -32,8 +32,8 @@ const (
 // DefaultWidth is the width of the only hidden layer if a name has no widths.
 const DefaultWidth = 32
 
-// MaxLayers is the largest number of hidden layers, MaxWidth the largest width of one, and MaxParams
-// the largest number of parameters of a perceptron.
+// MaxLayers is the largest number of hidden layers of a perceptron, MaxWidth the largest width of a layer, and
+// MaxParams the largest number of parameters.
 const (
 	MaxLayers = 8
 	MaxWidth  = 4096
@@ -64,8 +64,8 @@ func Named(name string) bool {
 	return base == Tanh || base == ReLU
 }
 
-// Parse reads a name as String writes it, or just "mlp" or "mlp-relu", which have one layer of
-// DefaultWidth. It reports every problem.
+// Parse reads a name in the form of String, or just "mlp" or "mlp-relu", which mean one hidden layer of DefaultWidth.
+// The error lists every problem.
 func Parse(name string) (Hidden, error) {
 	base, widths, given := strings.Cut(name, ":")
 	h := Hidden{Widths: []int{DefaultWidth}, ReLU: base == ReLU}

@@ -1,5 +1,5 @@
-// Package modeltest tests the contract of models.Model. Every model should run Conform on a data
-// set that suits it.
+// Package modeltest tests the contract of models.Model. Call Conform in a test of each model, with a data set that
+// suits it.
 //
 //	func TestConform(t *testing.T) {
 //		modeltest.Conform(t, modeltest.Case{Model: own, Data: d, GradTolerance: 2e-3})
@@ -29,8 +29,8 @@ type Case struct {
 	// the loss, and between a batch and the sum of its examples. With float32 parameters, about
 	// 1e-3 is the best possible.
 	GradTolerance float64
-	// Exact is nil, or a model of the same parameters of which Model is a version with coarser products.
-	// Gradients are then compared with its loss, and clipped ones keep their direction to 1 %.
+	// Exact is nil, or a model with the same parameters that computes products more exactly than Model does.
+	// Gradients are then compared with the loss of Exact, and the direction of clipped gradients is tested to 1 %.
 	Exact models.Model
 
 	oneClass bool           // whether only the machine's default kernels are attacked
@@ -38,7 +38,7 @@ type Case struct {
 	scratch  models.Scratch // shared by all tests, because earlier use must not change results
 }
 
-// Conform tests the whole contract of models.Model.
+// Conform runs subtests for every part of the contract of models.Model.
 func Conform(t *testing.T, c Case) {
 	t.Helper()
 	c.scratch = c.Model.NewScratch()

@@ -7,7 +7,7 @@ import (
 	"proactivedp/rng"
 )
 
-// Rows draws a data set of n rows, as a sparse and as a dense one. Two of three values are 0, the
+// Rows returns a random data set of n rows, stored sparsely and again densely. Two of three values are 0, and the
 // others are normal. The label is the row's number modulo classes.
 func Rows(t testing.TB, n, features, classes int) (sparse, dense *data.Dataset) {
 	t.Helper()

@@ -6,8 +6,8 @@ import (
 	"proactivedp/models"
 )
 
-// rows gives access to the rows of a data set. One block is loaded at a time. Vectors of
-// float64 have as many columns as a stored row.
+// rows gives access to the rows of a data set, one block at a time. Vectors of float64 have as many columns as a
+// stored row.
 type rows interface {
 	columns() int
 	load(numbers []int32)

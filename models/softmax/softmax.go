@@ -1,9 +1,8 @@
-// Package softmax has multi-class logistic regression (linear softmax regression) on rows, sparse
-// or dense, and on the pixels of images. It is not a model of the paper, which uses logistic
-// regression for two classes and networks for more. With fixed features (package data/hog) it is
-// the best use of a small budget: it has few parameters, and so little noise (F. Tramèr and D.
-// Boneh, "Differentially Private Learning Needs Better Features (or Much More Data)", ICLR 2021,
-// arXiv 2011.11660).
+// Package softmax has multi-class logistic regression (softmax regression), on rows of features, sparse or dense, and
+// on the pixels of images. With fixed features (package data/hog) it is the best use of a small privacy budget: it
+// has few parameters, and so little noise (F. Tramèr and D. Boneh, "Differentially Private Learning Needs Better
+// Features (or Much More Data)", ICLR 2021, arXiv 2011.11660). It is not a model of the paper, which uses logistic
+// regression for two classes and networks for more.
 //
 // One example's objective is the cross-entropy
 //

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Churn has the mean times after which clients leave and return. Every client is present at the
-// start. Then it is absent and present in turn, for exponentially distributed times with these
-// means. With the zero value no client leaves.
+// Churn says how often clients leave a run and return: Present and Away are the mean times of presence and absence.
+// Each time is exponentially distributed. All clients are present at the start. With the zero value no client leaves;
+// otherwise both times must be above 0 and at most MaxDuration.
 //
 // A client that leaves gives up the round under way. Nothing of that round was released. The client
 // begins it again when it returns, with the same sample and noise. The messages that it has sent
@@ -19,7 +19,8 @@ import (
 // no longer leaves.
 type Churn struct{ Present, Away time.Duration }
 
-// ParseChurn reads the mean times "PRESENT,AWAY", such as "1s,100ms". "" is the zero value.
+// ParseChurn reads the mean times of presence and absence, written "PRESENT,AWAY", such as "1s,100ms". "" is the zero
+// value: no client leaves.
 func ParseChurn(text string) (Churn, error) {
 	if text == "" {
 		return Churn{}, nil
@@ -60,9 +61,9 @@ func (c Churn) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Tries returns an upper bound on how often, on average, a client must begin a task until it stays long
-// enough to finish it. length is the task's mean duration in nanoseconds. One try succeeds with
-// probability E[exp(−X/present)] ≥ exp(−E[X]/present), by Jensen's inequality.
+// Tries returns an upper bound on how often, on average, a client must begin a task until it stays present long
+// enough to finish the task. length is the task's mean duration in nanoseconds. One try succeeds with probability
+// E[exp(−X/Present)] ≥ exp(−E[X]/Present) for a task of random duration X, by Jensen's inequality.
 func (c Churn) Tries(length float64) float64 {
 	if c == (Churn{}) {
 		return 1
@@ -70,8 +71,7 @@ func (c Churn) Tries(length float64) float64 {
 	return math.Exp(length / float64(c.Present))
 }
 
-// Stretch returns the factor by which a run takes longer on average because clients are away: 1 +
-// Away/Present.
+// Stretch returns by which factor a run is longer on average because clients are away: 1 + Away/Present.
 func (c Churn) Stretch() float64 {
 	if c == (Churn{}) {
 		return 1

@@ -19,8 +19,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Duration is a distribution of how long something takes. Kind says which other fields are used; the
-// rest are 0.
+// Duration is a distribution of how long something takes on the virtual clock. Kind says which of the other fields
+// are used. The rest must be 0.
 type Duration struct {
 	Kind      Family
 	Mean      time.Duration // the mean, for constant, exponential, lognormal and pareto
@@ -28,11 +28,11 @@ type Duration struct {
 	Shape     float64       // for lognormal, σ of the logarithm; for pareto, α
 	File      string        // for trace, the file's name
 	Trace     *Trace        // for trace, its durations
-	Own       Distribution  // for own, a custom distribution
+	Own       Distribution  // for own, the custom distribution
 }
 
-// Distribution is a custom distribution of durations, for Duration.Own. It must be immutable. Its
-// draws must depend only on the stream, or runs cannot be repeated.
+// Distribution is a custom distribution of durations, for Duration.Own. It must be immutable. Its draws must depend
+// only on the stream; otherwise a run cannot be repeated.
 type Distribution interface {
 	// Mean returns the mean, in [0, MaxDuration]. It is used to estimate the memory and the length
 	// of a run.
@@ -57,11 +57,10 @@ const (
 	Own         Family = "own"         // a Distribution; ParseDuration cannot read it
 )
 
-// MaxDuration is the upper limit of the mean and the bounds of a Duration, and of each duration in a
-// trace.
+// MaxDuration is the largest mean or bound of a Duration, and the largest duration in a trace.
 const MaxDuration = time.Hour
 
-// These bound the shapes.
+// These are the upper limits of Duration.Shape.
 const (
 	maxSigma = 5    // of a lognormal: above this, the mean of any number of draws is far below the true mean
 	maxAlpha = 1000 // of a Pareto
@@ -70,7 +69,7 @@ const (
 const durationForms = "constant:MEAN, exponential:MEAN, uniform:LOW,HIGH, lognormal:MEAN,SIGMA, pareto:MEAN,ALPHA or " +
 	"trace:FILE"
 
-// ParseDuration reads one of
+// ParseDuration reads a distribution, written in one of these forms:
 //
 //	constant:1ms  exponential:250us  uniform:1ms,3ms
 //	lognormal:1ms,0.5  pareto:1ms,1.5  trace:FILE
@@ -184,7 +183,7 @@ func (d Duration) check() error {
 	return nil
 }
 
-// Expected returns the mean in nanoseconds. For a trace it is the average of the clients' means.
+// Expected returns the mean in nanoseconds. For a trace, this is the average of the clients' means.
 func (d *Duration) Expected() float64 {
 	switch d.Kind {
 	case Uniform:
@@ -209,10 +208,10 @@ func (d *Duration) ExpectedOf(client int) float64 {
 	return d.Expected()
 }
 
-// At draws a duration from the root's stream for the purpose p, the client and the number at (of a
-// round or a message), and returns scale times the draw, at most Beyond. The result is in whole
-// nanoseconds, so that the order of events does not depend on the last bits of a float64. s is working
-// memory.
+// At draws one duration and returns it times scale. The draw is fixed by its place: the root, the purpose p, the
+// client, and the number at of the round or message. So it does not depend on other draws. The result is rounded to
+// whole nanoseconds, so that the order of events does not depend on the last bits of a float64, and is at most
+// Beyond. s is working memory.
 func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float64, s *rng.Stream) time.Duration {
 	if d.Kind == Constant {
 		return whole(float64(d.Mean) * scale)
@@ -221,8 +220,9 @@ func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float
 	return d.Draw(scale, s, client, at)
 }
 
-// Draw returns scale times the next draw of the stream s, at most Beyond. For a trace, it draws nothing
-// and uses the duration number at of the client.
+// Draw returns scale times the next draw from the stream s, in whole nanoseconds and at most Beyond. A constant draws
+// nothing. A trace draws nothing either: it uses the client's duration number at. Other families ignore client and
+// at.
 func (d *Duration) Draw(scale float64, s *rng.Stream, client, at int) time.Duration {
 	mean := float64(d.Mean) * scale
 	switch d.Kind {
@@ -249,7 +249,7 @@ func (d *Duration) unit(s *rng.Stream) float64 {
 	return (d.Shape - 1) / d.Shape * math.Exp(s.Exp()/d.Shape)
 }
 
-// Beyond is the first time that the clock cannot hold, about 292 years.
+// Beyond is the largest Duration, about 292 years. It stands for every time that the virtual clock cannot hold.
 const Beyond time.Duration = math.MaxInt64
 
 // whole rounds ns to whole nanoseconds, as math.Round does but without a branch on the fraction.

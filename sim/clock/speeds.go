@@ -9,24 +9,23 @@ import (
 	"proactivedp/rng"
 )
 
-// Speeds has the speed at which each client computes, relative to a usual client. A gradient of a
-// client with speed x takes 1/x times the draw of Timing.Compute. The speeds are either listed, or
-// the factor 1/x is drawn once for each client, with mean 1. With the zero value all clients have
-// speed 1.
+// Speeds says how fast each client computes, relative to a usual client. A gradient of a client with speed x takes
+// 1/x times the draw of Timing.Compute. Either List has the speeds, or Kind and Shape describe the distribution from
+// which the factor 1/x, of mean 1, is drawn once for each client. With the zero value all clients have speed 1.
 type Speeds struct {
 	List  []float64 // the speed of each client
 	Kind  Family    // distribution of the factor 1/x: lognormal or pareto
 	Shape float64   // σ or α of that family
 }
 
-// MinSpeed and MaxSpeed are the limits of a client's speed in Speeds.List. A usual client has speed 1.
+// MinSpeed and MaxSpeed are the limits of a client's speed in Speeds.List.
 const (
 	MinSpeed = 1e-3
 	MaxSpeed = 1e3
 )
 
-// ParseSpeeds reads a list with one speed for each client such as "1,1,0.5", "lognormal:SIGMA" or
-// "pareto:ALPHA". "" means that all clients have speed 1.
+// ParseSpeeds reads the speeds of clients: a list with one speed for each client, such as "1,1,0.5", or a
+// distribution, "lognormal:SIGMA" or "pareto:ALPHA". "" means that all clients have speed 1.
 func ParseSpeeds(text string) (Speeds, error) {
 	if text == "" {
 		return Speeds{}, nil
@@ -101,9 +100,9 @@ func (s Speeds) Validate(clients int) error {
 // factor returns the distribution of the factor 1/x, of mean 1.
 func (s Speeds) factor() Duration { return Duration{Kind: s.Kind, Shape: s.Shape} }
 
-// Factors returns for each client the factor 1/x by which its gradients take longer than those of a
-// client of speed 1. nil means that all factors are 1. It panics if clients is not in
-// [0, data.MaxParts] or the speeds are not valid for that many clients.
+// Factors returns for each client the factor 1/x by which its gradients take longer than at speed 1. nil means that
+// all factors are 1. If the speeds are not listed, the factors are drawn from root. Factors panics if clients is not
+// in [0, data.MaxParts] or if Validate(clients) returns an error.
 func (s Speeds) Factors(clients int, root *rng.Root) []float64 {
 	if s.AllOne() {
 		return nil

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Timing has the durations of gradients and messages on the virtual clock.
+// Timing says how long gradients and messages take on the virtual clock.
 type Timing struct {
 	Compute  Duration // one gradient at speed 1; a round draws once and takes s_i times as long
 	Uplink   Duration // a message from client to server
 	Downlink Duration // a message from server to client
 }
 
-// DefaultTiming returns a timing in which all clients have the same expected speed and drift apart
-// by chance. The time of a round is exponential, 10 µs for each gradient on average. A message takes
+// DefaultTiming returns a timing in which all clients have the same expected speed, and get ahead of each other by
+// chance. The time of a round is exponentially distributed, with a mean of 10 µs for each gradient. A message takes
 // 100 µs.
 func DefaultTiming() Timing {
 	message := Duration{Kind: Constant, Mean: 100 * time.Microsecond}

@@ -13,16 +13,16 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// Trace holds measured durations that a run plays back. Each client has its own durations. They are
-// used in order and repeat after the last one. A gradient uses the duration with the number of its
-// round, and a message the one with its round or k. If rounds can begin again or messages be sent
-// again, each further try uses the next duration. A Trace is immutable.
+// Trace holds measured durations that a run plays back. Each client has its own list, which begins again after its
+// last duration. Timing.Compute takes the duration with the number of the client's round, and a message the one with
+// the number of its round or broadcast. In runs where rounds begin again or messages are sent again, each further try
+// takes the next duration. A Trace is immutable.
 type Trace struct {
 	durations [][]time.Duration // each client's durations, at least one
 	means     []float64         // mean of each client's durations, in nanoseconds
 }
 
-// MaxTraceBytes is the most that ParseTrace reads, enough for about five million durations.
+// MaxTraceBytes is the largest trace that ParseTrace reads, in bytes. It has room for about five million durations.
 const MaxTraceBytes = 64 << 20
 
 // byteOrder is the byte order mark, with which some programs begin a CSV file in UTF-8.

@@ -1,11 +1,10 @@
-// Package pool runs many trainings, called cells. A cell is computed once, and its result is kept.
-// So a call after an interruption continues. Cells run at the same time as far as the memory allows,
-// in this process or in others.
+// Package pool runs many trainings, called cells, and keeps the result of each in a folder. So a call after an
+// interruption continues. As many cells run at the same time as the memory allows, in this process or in others.
 //
-// There are five kinds of cells. A trial is the accuracy at the end of a training, and a curve the
-// accuracy after several numbers of gradients. A timed cell is the accuracy at several times of a
-// clock, and a window the timeline of the first rounds. A utility is the accuracy that a trained model
-// keeps under noise. The package also has the settings of the paper's experiments (Experiment).
+// There are five kinds of cells. A trial is the accuracy at the end of a training. A curve is the accuracy after
+// several numbers of gradients. A timed cell is the accuracy at several times of a clock. A window is the timeline of
+// the first rounds. A utility is the accuracy that a trained model keeps under noise. The package also has the
+// settings of the paper's experiments (Experiment).
 package pool
 
 import (
@@ -32,9 +31,9 @@ import (
 	"proactivedp/train"
 )
 
-// Cell is one training with its evaluation, whose result is kept in a folder. The field Spec has
-// everything that the result depends on. So cells with equal specs are computed only once, and a later
-// call of Run finds the results of finished cells.
+// Cell is one training with its evaluation. Its result is kept in a folder. The result depends only on Spec, Code and
+// Kernels, so equal cells are computed once, and a later call of Run finds the results of finished cells. OfTrial,
+// OfCurve, OfTimed, OfWindow and OfUtility make cells.
 type Cell struct {
 	Spec any // what the result depends on; its JSON is part of the key
 	Code int // see train.Spec.CodeVersion
@@ -47,8 +46,8 @@ type Cell struct {
 	// Run may report the fraction of the work that is done, and write checkpoints to continue from.
 	Run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
 	Check func(json.RawMessage) error // returns an error if a result from the store is incomplete
-	// Alone says that the result depends on real time, so no other cell may run at the same time. The
-	// result is stored like others, but it is not repeatable.
+	// Alone says that the result depends on real time. Then no other cell runs at the same time. The result is stored
+	// like others, but computing it again gives another one.
 	Alone bool
 }
 
@@ -66,8 +65,8 @@ func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
 	return c
 }
 
-// CostOf returns the work and the memory that a training of the spec needs, if it is evaluated the
-// given number of times and computed by the given number of workers.
+// CostOf returns the work and the memory of a training of the spec that is evaluated the given number of times and
+// has the given number of workers.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)
 	if err != nil {
@@ -76,7 +75,8 @@ func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (tr
 	return p.Cost(evaluations, workers), nil
 }
 
-// Key returns the cell's identity: a hash of everything that its result depends on.
+// Key returns the identity of the cell, under which its result is stored: a hash of everything that the result
+// depends on.
 func (c Cell) Key() (string, error) { return c.keyOn(cpu.Arch()) }
 
 // usualArch is the architecture that is not part of keys, because keys had no architecture at first
@@ -113,9 +113,9 @@ type grid struct {
 	elsewhere Elsewhere
 }
 
-// Spent is the work that was done to get the results of cells.
+// Spent says how much work it took to get the results of cells.
 type Spent struct {
-	Computed int // how many cells were computed; the others were stored or equal another one
+	Computed int // how many cells were computed; the results of the others were stored before or are equal to another cell's
 	// Time is the sum of the times of all cells, including those that were stored before. It is 0
 	// for cells that other processes computed.
 	Time time.Duration

@@ -17,16 +17,16 @@ type curveSpec struct {
 	Points int        `json:"points"`
 }
 
-// Curve is the accuracy of broadcast models during a training. Point j is the first broadcast with
-// at least Target[j] gradient computations of every client. At[j] is how many it has.
+// Curve is the accuracy of broadcast models during a training, at several points. Point j is the first broadcast that
+// contains at least Target[j] gradients of every client. At[j] is the number that it contains.
 type Curve struct {
 	Target   []int     `json:"target"`
 	At       []int     `json:"at"`
 	Accuracy []float64 `json:"accuracy"`
 }
 
-// OfCurve returns the cell whose result is a [Curve]: the accuracy at the start of a training and at the
-// given number of later points.
+// OfCurve returns the cell whose result is a [Curve]: the accuracy at the start of a training, and at the given
+// number of evenly spaced later points.
 func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
 	c := cellOf(curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points}, spec, source)
 	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, points+1, workers) }

@@ -9,16 +9,16 @@ import (
 	"proactivedp/train"
 )
 
-// Forecast says how much work Run would do for some cells, and about how long it would take.
+// Forecast says how many cells Run would have to compute, and about how long that would take.
 type Forecast struct {
 	Cells int           // different cells
 	Kept  int           // how many of them the folder already has
-	Time  time.Duration // about how long the cells take that the folder does not have, without waits for a real clock
+	Time  time.Duration // estimated time of the cells that are not in the folder, without waits for a real clock
 	Clock int           // how many of these cells have a real clock
 }
 
-// Plan returns a forecast of the work that Run would do for the cells. It computes no cell. To estimate
-// the time, it measures how long a gradient of each model takes.
+// Plan returns a forecast of what Run would do for the cells. It computes no cell, but it measures how long a
+// gradient of each model takes.
 func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
 	g, f := o.grid(), Forecast{}
 	seen := map[string]bool{}

@@ -14,7 +14,7 @@ import (
 	"proactivedp/train"
 )
 
-// Job is a cell that another process may compute.
+// Job is a cell in a form that can be sent to another process, which computes it.
 type Job struct {
 	Key  string          `json:"key"`  // of the cell, see Cell.Key
 	Spec json.RawMessage `json:"spec"` // of the cell
@@ -24,8 +24,8 @@ type Job struct {
 	Source *train.Source `json:"-"`
 }
 
-// Elsewhere computes jobs in other processes. It calls done with each result, and part with the
-// fraction of a job that is done. It makes these calls one at a time, in any order.
+// Elsewhere computes jobs in other processes. Compute calls done(job, result) for each finished job, and part with
+// the fraction of a job that is done; job is the index in jobs. It makes these calls one at a time, in any order.
 type Elsewhere interface {
 	Compute(ctx context.Context, jobs []Job, done func(job int, result json.RawMessage) error,
 		part func(job int, part float64)) error
@@ -108,11 +108,10 @@ func checkFiles(s train.Spec) error {
 	return nil
 }
 
-// Do computes the job with the given number of workers. It calls open to get the data set with the
-// digest that the job names. While it computes, it keeps a checkpoint in the file KEY.checkpoint of the
-// folder. It returns the result as JSON, in the form in which Run stores it. It is an error if the
-// data, the version of the program or the class of kernels (the processor instructions in use) differs
-// from the job's.
+// Do computes the job with the given number of workers and returns the result as JSON, in the form in which Run
+// stores it. It calls open to get the data set with the digest that the job names. While it computes, it keeps a
+// checkpoint in the file KEY.checkpoint of the folder. It is an error if the data, the version of the program or the
+// class of kernels (the processor instructions in use) differs from the job's.
 func (j Job) Do(ctx context.Context,
 	open func(ctx context.Context, spec train.Spec, digest string) (*train.Source, error), folder string, workers int,
 	progress func(part float64)) (json.RawMessage, error) {

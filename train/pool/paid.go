@@ -9,8 +9,8 @@ import (
 	"proactivedp/train"
 )
 
-// Paid has the rounds that a run released and their privacy cost, if its sample sizes were not
-// fixed beforehand.
+// Paid says what a run with adaptive sample sizes cost: the rounds that it released, and their privacy. For other
+// runs this is known before they start.
 type Paid struct {
 	Runs    []dp.Run     `json:"runs"` // the rounds of each client
 	Privacy claim.Report `json:"privacy"`
@@ -29,15 +29,14 @@ func paidFor(ctx context.Context, p *train.Prepared, result *sim.Result) (*Paid,
 	return &out, nil
 }
 
-// Worse reports whether the run of p costs a record more privacy than that of o.
+// Worse reports whether the run of p costs a record more privacy than the run of o.
 func (p *Paid) Worse(o *Paid) bool {
 	a, b := p.Privacy.Certified.PerRecord.EpsilonUpper, o.Privacy.Certified.PerRecord.EpsilonUpper
 	return b != nil && (a == nil || *a > *b)
 }
 
-// Sizes returns the smallest and the largest number of gradients that a client computed, the largest
-// sample size of any round, and the largest θ of any client, which is its largest sample size divided
-// by its mean.
+// Sizes returns the smallest and the largest number of gradients that a client computed, the largest sample size of
+// any round, and θ: the largest ratio of a client's largest sample size to its mean.
 func (p *Paid) Sizes() (least, most, largest int, theta float64) {
 	least = p.Runs[0].Computed
 	for _, r := range p.Runs {

@@ -14,7 +14,7 @@ import (
 	"proactivedp/train"
 )
 
-// Experiment is one of the paper's experiments: a model on a data set.
+// Experiment has the settings of one of the paper's experiments: a model on a data set.
 type Experiment struct {
 	Train   train.Spec // its basic parameters
 	Plain   Steps      // the step size of runs without noise
@@ -28,8 +28,7 @@ type Experiment struct {
 	Eta0, Beta []float64 // the grid of step sizes to search
 }
 
-// Steps has the settings of a step size: its start η₀, its decay β and the schedule by which it falls.
-// A search varies them.
+// Steps has the settings of the step size: its start η₀, its decay β, and the schedule by which it falls.
 type Steps struct {
 	Eta0, Beta float64
 	Decay      sim.Decay
@@ -41,17 +40,15 @@ func (s Steps) of(t train.Spec) train.Spec {
 	return t
 }
 
-// WithoutNoise returns the settings of the experiment for a training without noise, with the step size
-// that is used for it (Plain).
+// WithoutNoise returns the settings of the experiment for a training without noise, with the step size Plain.
 func (s Experiment) WithoutNoise() train.Spec {
 	spec := s.Plain.of(s.Train)
 	spec.NoiseMultiplier = 0
 	return spec
 }
 
-// Utility returns the settings with which the model w* of the experiment's utility graph is trained,
-// without noise and with the clipping norm of Train. The graph shows how much accuracy w* keeps under
-// noise.
+// Utility returns the settings for the utility graph's model w*: the experiment without noise, with the clipping norm
+// of Train and WStar gradients. The graph shows how much accuracy w* keeps when noise is added to its parameters.
 func (s Experiment) Utility() train.Spec {
 	spec := s.WithoutNoise()
 	spec.GradComps = s.WStar / spec.Clients
@@ -61,7 +58,7 @@ func (s Experiment) Utility() train.Spec {
 	return spec
 }
 
-// Experiments lists the paper's experiments.
+// Experiments returns all of the paper's experiments.
 func Experiments() []Experiment {
 	var all []Experiment
 	for _, dataset := range []string{"phishing", "mushrooms"} {
@@ -105,12 +102,11 @@ func convexSpec(model, dataset string) train.Spec {
 	return s
 }
 
-// MNISTModel is the LeNet of the MNIST experiment. The paper does not say which LeNet it uses, nor
-// the result of its grid search over step sizes. The model and the step sizes here were found by
-// "proactivedp search" on records held out of the training set (results/search-mnist and the folders
-// next to it). For MNIST the searches had full size. For CIFAR-10 with noise they used proxies of
-// full size, and without noise a twentieth of K. On MNIST with noise, η₀/(1+βt) was better than the
-// paper's η₀/(1+β√t).
+// MNISTModel is the model of the MNIST experiment. The paper does not say which LeNet it uses, nor the result of its
+// grid search over step sizes. So the model and the step sizes of all networks here were found by "proactivedp
+// search" on records held out of the training set (results/search-mnist and the folders next to it). For MNIST the
+// searches had full size. For CIFAR-10 they used proxies of full size with noise, and a twentieth of K without noise.
+// On MNIST with noise, η₀/(1+βt) was better than the paper's η₀/(1+β√t).
 const MNISTModel = train.LeNet
 
 var (
@@ -147,18 +143,16 @@ func CIFAR(model string) Experiment {
 	}
 }
 
-// Features returns settings for a linear model on fixed image features, such as those of package
-// data/scatter. They are those of [Network] for the data set, with another model. This is not in the
-// paper.
+// Features returns settings for a linear model on fixed image features, such as those of package data/scatter. They
+// equal the settings of [Network] for the data set, apart from the model. The paper has no such experiment.
 func Features(dataset string) train.Spec {
 	s := Network(train.Softmax, dataset)
 	s.FeatureMap = "hog:4:8"
 	return s
 }
 
-// Network returns the settings of a network on the data set mnist or cifar10: the clipping norm C =
-// 0.025, which all networks share, and the numbers that the paper prints for the data set. δ is 1/N, as
-// in the paper.
+// Network returns the paper's settings for a network on the data set mnist or cifar10. The clipping norm is C = 0.025
+// for both. δ is 1/N, as in the paper.
 func Network(model, dataset string) train.Spec {
 	basics := paper.MNIST()
 	if dataset == "cifar10" {
@@ -172,8 +166,8 @@ func Network(model, dataset string) train.Spec {
 	return s
 }
 
-// WhoseK returns a text for captions of figures. It says where K, the number of gradients of a client,
-// comes from: from the paper if it has an experiment on the data set, and otherwise from the settings.
+// WhoseK returns a text for captions of figures which says where K, the number of gradients of a client, comes from:
+// from the paper if it has an experiment on the data set, and otherwise from the settings.
 func WhoseK(dataset string) string {
 	if Has(dataset) {
 		return "the paper's K"
@@ -181,15 +175,15 @@ func WhoseK(dataset string) string {
 	return "the settings' K"
 }
 
-// Has reports whether the paper has an experiment on the data set, or on the data set that it is a
-// stand-in for.
+// Has reports whether the paper has an experiment on the data set. For a synthetic stand-in, it reports this of the
+// data set that it stands for.
 func Has(dataset string) bool {
 	return slices.ContainsFunc(Experiments(), func(s Experiment) bool { return s.Train.Data == synth.StandsInFor(dataset) })
 }
 
-// Of returns the paper's experiment of a model on a data set. If model or dataset is "", the usual
-// one for the other is taken. If the paper has no such experiment, Of returns the first one of the
-// model, or of the data set, or ridge logistic regression on phishing, under the given names.
+// Of returns the paper's experiment with a model on a data set. If one of the names is "", it is the usual one for
+// the other. If the paper has no such experiment, Of returns the first one with this model, or else the first one on
+// this data set, or else ridge logistic regression on phishing, but under the given names.
 func Of(model, dataset string) Experiment {
 	known := append(Experiments(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
 		CIFAR(train.AlexNetDropout), CIFAR(train.ConvNet), MNIST(train.ConvNet))
@@ -216,8 +210,7 @@ func Of(model, dataset string) Experiment {
 	return s
 }
 
-// Train returns the paper's parameters for a model on a data set. If model or dataset is "", the
-// usual one for the other is taken. If the paper has no such experiment, the parameters are those
-// of the nearest one (see Of). The step size of networks differs from the paper's, which is η₀ =
-// 0.1 and η₀/(1+β√t) with β = 0.01: it was chosen on held-out records.
+// Train returns the paper's parameters for a model on a data set. If one of the names is "", it is the usual one for
+// the other. If the paper has no such experiment, the parameters are those of the experiment that Of returns. The
+// step size of networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and β = 0.01.
 func Train(model, dataset string) train.Spec { return Of(model, dataset).Train }

@@ -22,9 +22,9 @@ type timedSpec struct {
 	Machine string `json:"machine,omitempty"`
 }
 
-// Timed is the result of a run on a clock that is evaluated several times. Each evaluation is a
-// look. Look j, from 0, evaluates the server's model v when it has the first j/looks of all
-// updates. So the number of updates between two looks is always the same, but the time is not.
+// Timed is the accuracy of a run at several times of its clock. Look j, from 0, is the evaluation of the server's
+// model when it has the first j/looks of all updates. So the number of updates between two looks is always the same,
+// but the time between them is not.
 type Timed struct {
 	Rounds    int           `json:"rounds"`    // rounds of each client
 	TestRows  int           `json:"test_rows"` // how many rows the model is evaluated on
@@ -39,8 +39,8 @@ type Timed struct {
 	Paid      *Paid         `json:"paid,omitempty"`     // what the run released and costs, if sizes adapt
 }
 
-// OfTimed returns the cell whose result is a [Timed]: a training on a clock that is evaluated at its
-// start, and then looks times more.
+// OfTimed returns the cell whose result is a [Timed]: a training on a virtual or real clock. Its model is
+// evaluated looks+1 times: at its start and at looks later times, see Timed.
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 	c := clockCellOf(timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
 		spec, source)
@@ -140,8 +140,8 @@ func (t *Timed) diverge(looks int, now sim.Time) {
 	t.Accuracy[looks] = 0
 }
 
-// Waiting returns the fraction, in [0, 1], of the time from 0 to the end of a client's last round in
-// which it was neither in a round nor away. It is 0 for a run that diverged.
+// Waiting returns the share of its time, in [0, 1], that a client spent waiting: it was neither in a round nor away.
+// The time ends with the client's last round. Waiting returns 0 for a run that diverged.
 func (t *Timed) Waiting(client int) float64 {
 	if t.Diverged || t.Done[client] == 0 {
 		return 0
@@ -153,8 +153,7 @@ func (t *Timed) Waiting(client int) float64 {
 	return 1 - float64(took)/float64(t.Done[client])
 }
 
-// Idle returns the fraction of their time, in [0, 1], for which clients wait: the mean of Waiting over
-// all clients.
+// Idle returns the mean of Waiting over all clients, in [0, 1].
 func (t *Timed) Idle() float64 {
 	sum := 0.0
 	for client := range t.Busy {
@@ -174,8 +173,7 @@ func (t *Timed) Lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// AccuracyAt returns the accuracy that the model had at the time now, as the last evaluation until then
-// measured it.
+// AccuracyAt returns the accuracy at the time now, as the last evaluation before or at that time measured it.
 func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {
@@ -187,8 +185,8 @@ func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	return accuracy
 }
 
-// Reaches returns the time of the first evaluation with an accuracy of at least the target. It
-// returns false if there is none, or if the run diverged.
+// Reaches returns the time of the first evaluation with an accuracy of at least target. It returns false if there is
+// none, or if the run diverged.
 func (t *Timed) Reaches(target float64) (sim.Time, bool) {
 	if t.Diverged {
 		return 0, false

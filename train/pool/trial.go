@@ -11,7 +11,8 @@ import (
 	"proactivedp/train"
 )
 
-// Trial is the accuracy at the end of a training, on the test or held-out rows as its spec says.
+// Trial is the accuracy at the end of a training, measured on the held-out rows or, if the spec holds out none, on
+// the test set.
 type Trial struct {
 	Accuracy float64 `json:"accuracy"` // 0 if the run diverged
 	Rows     int     `json:"rows"`     // how many rows it was computed on
@@ -75,17 +76,14 @@ func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, erro
 	return out, spent, err
 }
 
-// Trials trains every spec and returns the trials in order, and the time that they took. Equal
-// specs are trained once. Trials that are already in the folder are not computed, so a call after
-// an interruption continues. A trial is evaluated on its held-out rows or, if its spec holds out
-// none, on the test set.
+// Trials trains every spec and returns the trials in the order of specs, and what they took to compute. Equal specs
+// are trained once. Finished trials are kept in o.Folder, so a call after an interruption continues.
 func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Options) ([]Trial, Spent, error) {
 	return o.grid().trials(ctx, specs, source)
 }
 
-// Curves trains every spec and returns the learning curves in order, with the time that they took. Each
-// has the given number of points after the first. Curves keeps and reuses finished trainings as
-// [Trials] does.
+// Curves trains every spec and returns the learning curves in the order of specs, and what they took to compute. Each
+// curve has a point at the start and the given number of later points. Finished trainings are kept as by [Trials].
 func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o Options) (
 	[]*Curve, Spent, error,
 ) {
@@ -96,8 +94,8 @@ func Curves(ctx context.Context, source *train.Source, specs []train.Spec, point
 	return results[*Curve](ctx, o.grid(), cells)
 }
 
-// Utilities computes lines of utility graphs, one for each spec, and returns them in order, with the
-// time that they took. It keeps and reuses finished ones as [Trials] does.
+// Utilities computes one line of a utility graph for each spec and returns them in order, and what they took to
+// compute. Finished lines are kept as by [Trials].
 func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o Options) (
 	[]*Utility, Spent, error,
 ) {

@@ -16,10 +16,10 @@ import (
 	"proactivedp/train"
 )
 
-// UtilitySpec describes one line of a utility graph (paper, Section "Utility Graph"), which shows how
-// much accuracy a trained model keeps under noise. First a model w* is trained with clipping norm C and
-// without noise. Then noise n ~ N(0, C²σ²I) is added to its parameters, without scaling, and the test
-// accuracies of w* + n and of w* are compared.
+// UtilitySpec describes one line of a utility graph (paper, Section "Utility Graph"), which shows how much accuracy a
+// trained model keeps under noise. A model w* is trained with clipping norm C and without noise. Then noise n ~ N(0,
+// C²σ²I) is added to its parameters, without scaling. The graph has the test accuracy of w* + n as a fraction of that
+// of w*.
 type UtilitySpec struct {
 	Train  train.Spec `json:"train"`  // the training of w*; its σ is 0
 	Sigmas []float64  `json:"sigmas"` // noise multipliers σ ≥ 0 to try
@@ -29,7 +29,7 @@ type UtilitySpec struct {
 // maxDraws is the largest number of draws of one point.
 const maxDraws = 1_000_000
 
-// Validate reports every problem, except those of the training spec.
+// Validate reports every problem of s, except for problems of the training spec.
 func (s UtilitySpec) Validate() error {
 	var errs []error
 	if len(s.Sigmas) == 0 {
@@ -44,8 +44,8 @@ func (s UtilitySpec) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Utility is one line of a utility graph: the accuracies of a trained model w* without noise, and with
-// noise of each tried σ added to its parameters.
+// Utility is one line of a utility graph: the accuracy of a trained model w* without noise, and its accuracies when
+// noise of each tried σ is added to its parameters.
 type Utility struct {
 	Clip     float64        `json:"clip"`
 	Accuracy float64        `json:"accuracy"`    // test accuracy of w*
@@ -68,7 +68,7 @@ func (s UtilitySpec) plain() train.Spec {
 	return spec
 }
 
-// Run trains w* and adds the noise. From time to time it reports the fraction of the work that is
+// Run trains w*, adds the noise and evaluates the results. It calls progress with the fraction of the work that is
 // done.
 func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Perf, progress func(part float64),
 	keep train.Keep) (*Utility, error) {
@@ -113,7 +113,8 @@ func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Per
 	return u, nil
 }
 
-// Work returns the operations of p, which trains w*, plus those of evaluating the noisy models.
+// Work returns an estimate of the floating-point operations: those of p, which trains w*, and those of evaluating the
+// noisy models.
 func (s UtilitySpec) Work(p *train.Prepared) float64 {
 	return p.Work() + float64(len(s.Sigmas)*s.Draws)*p.Judging()
 }

@@ -21,8 +21,8 @@ type windowSpec struct {
 	Machine string `json:"machine,omitempty"`
 }
 
-// OfWindow returns the cell whose result is a [timeline.Window]: what happened in the first rounds of a
-// training on a clock.
+// OfWindow returns the cell whose result is a [timeline.Window]: what happened in the first rounds of a training on a
+// virtual or real clock.
 func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
 	c := clockCellOf(windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds,
 		Machine: machineOf(spec)}, spec, source)

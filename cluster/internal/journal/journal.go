@@ -45,11 +45,11 @@ import (
 )
 
 var (
-	// ErrDamaged reports a journal that differs from what was written. Then it is not certain which
-	// rounds were released.
+	// ErrDamaged reports a journal that differs from what was written. It is then not certain which rounds were
+	// released.
 	ErrDamaged = errors.New("damaged")
-	// ErrKey reports a journal that was written with another key, that has a key although none was
-	// given, or that was written without a key although one was given.
+	// ErrKey reports a journal whose key is another than the given one. This includes a journal without a key when
+	// one is given, and the reverse.
 	ErrKey = errors.New("it was not written with this key")
 )
 
@@ -59,7 +59,7 @@ const fileName = "journal"
 // MinKey is the length of the shortest key, in bytes.
 const MinKey = 16
 
-// Release describes the release of a round. Its vector is on disk.
+// Release describes the release of a round whose vector is on disk.
 type Release struct {
 	Round  int
 	Newest int    // the k of the newest broadcast when the round began
@@ -98,8 +98,7 @@ type Journal struct {
 	buffer   []byte
 }
 
-// history has the facts about rounds that will not be sent again that the ledger and the report
-// still need.
+// history is what the ledger and the report need of rounds that will not be sent again.
 type history struct {
 	sizes []Stretch
 	lags  []int // lags[l] is how many rounds began with k = i − l
@@ -125,9 +124,9 @@ func (h *history) rounds() int {
 	return n
 }
 
-// Open opens the journal in the folder dir, which it creates if needed. key has at least MinKey
-// bytes, or none. Nobody else may have the journal open. The error wraps files.ErrHeld, ErrDamaged
-// or ErrKey, or comes from the file system.
+// Open opens the journal in the folder dir, which it creates if needed, and begins a new life of it. key is empty (no
+// encryption) or has at least MinKey bytes. Only one process can have a journal open. The error wraps files.ErrHeld,
+// ErrDamaged or ErrKey, or comes from the file system.
 func Open(dir string, key []byte) (*Journal, error) {
 	if len(key) > 0 && len(key) < MinKey {
 		return nil, fmt.Errorf("key has %d bytes, must have at least %d", len(key), MinKey)
@@ -206,8 +205,9 @@ func (j *Journal) Close() error {
 	return errors.Join(errs...)
 }
 
-// Root returns the root of this opening's samples, noise and dropout. It is derived from the
-// journal's secret and the opening's salt, so every opening has its own streams. Otherwise:
+// Root returns the root of the samples, noise and dropout of this opening of the journal. It is derived from the
+// journal's secret and the opening's salt, so every opening draws other random numbers. If all openings drew the
+// same:
 //
 //  1. A client releases round 5.
 //  2. Its journal is restored from a copy that ends with round 4.
@@ -221,21 +221,21 @@ func (j *Journal) Root() *rng.Root { return j.root }
 // Lives returns how often the journal was opened.
 func (j *Journal) Lives() int { return j.lives }
 
-// Pinned returns the run and the client that Pin wrote. run is nil if Pin was not called.
+// Pinned returns the run and the client to which Pin bound the journal. run is nil if Pin was not called.
 func (j *Journal) Pinned() (run []byte, client int) { return slices.Clone(j.pinned), j.client }
 
-// First returns the journal's first round: 0, or the argument of Begin.
+// First returns the first round of the journal: 0, or the argument of Begin if it replaces another journal.
 func (j *Journal) First() int { return j.first }
 
-// Oldest returns the first round that the journal can still send. It has forgotten the vectors of
-// earlier rounds, because the server has saved them.
+// Oldest returns the first round whose vector the journal still has, so that it can be sent again. Earlier vectors
+// were forgotten when the server had saved them (see Cover).
 func (j *Journal) Oldest() int { return j.first + j.before.rounds() }
 
-// Next returns the first round that was not released.
+// Next returns the first round that this journal has not released.
 func (j *Journal) Next() int { return j.Oldest() + len(j.releases) }
 
-// Releases returns, in order, the releases that the server has not saved yet (see Cover). The client
-// must send them until it has.
+// Releases returns the releases that the server has not saved yet, in order. The client must send them until the
+// server has saved them (see Cover).
 func (j *Journal) Releases() []Release { return slices.Clone(j.releases) }
 
 // Release returns the release of a round. It returns false if the server has saved the round (see
@@ -263,9 +263,8 @@ func (j *Journal) all() history {
 	return h
 }
 
-// Pin writes to the journal the run that it belongs to, as text of the caller, the client's number
-// in the run, and the length of its vectors. It is an error if the journal already belongs to
-// another run or client.
+// Pin binds the journal to a run, a client's number in the run, and the length of the vectors. run is any text that
+// identifies the run. It is an error if the journal is already bound to another run or client.
 func (j *Journal) Pin(run []byte, client, params int) error {
 	if client < 0 || client > math.MaxInt32 {
 		return fmt.Errorf("client = %d, must be in [0, %d]", client, math.MaxInt32)
@@ -290,8 +289,8 @@ func (j *Journal) Pin(run []byte, client, params int) error {
 	return nil
 }
 
-// Begin sets the first round of a journal that replaces a lost one, which released the rounds
-// before. The journal must be pinned and have no rounds.
+// Begin sets the first round of a journal that replaces a lost one. The lost journal has released the rounds before
+// first. The journal must be pinned and have no rounds.
 func (j *Journal) Begin(first int) error {
 	if j.pinned == nil || j.Next() != 0 || first < 1 || first > math.MaxInt32 {
 		return fmt.Errorf("first round = %d after %d rounds, must be at least 1, after Pin and before any "+
@@ -307,7 +306,7 @@ func (j *Journal) Begin(first int) error {
 // Replaced returns how many lost journals this one replaces: the largest argument of Replace so far.
 func (j *Journal) Replaced() int { return j.replaced }
 
-// MostReplaced is the largest number of lost journals that one journal can replace.
+// MostReplaced is the largest number of lost journals that a journal can replace.
 const MostReplaced = 1 << 16
 
 // Replace records that the journal replaces n lost ones, unless it already records at least n. Every
@@ -326,16 +325,15 @@ func (j *Journal) Replace(n int) error {
 	return nil
 }
 
-// Entry is a release that Append will write to the journal, with its vector.
+// Entry is a release with its vector, for Append.
 type Entry struct {
 	Release
 	U []float32
 }
 
-// Append writes entries to disk with one flush, and returns them as releases with their places in
-// the file. The entries must be the rounds after the last released one, in order. After Append has
-// returned, their vectors may be sent. After an error none may be sent, and the journal must be
-// closed.
+// Append writes the entries to disk with one flush, and returns them as releases with their places in the file. The
+// entries must be the rounds after the last released one, in order. Send their vectors only after Append has
+// returned. After an error, send none of them and close the journal.
 func (j *Journal) Append(entries ...Entry) ([]Release, error) {
 	if j.pinned == nil {
 		return nil, errors.New("Append was called before Pin")
@@ -378,7 +376,7 @@ func (j *Journal) fits(e Entry, round int) error {
 	return nil
 }
 
-// Read sets u to a release's vector, with the same bits as were appended.
+// Read sets u to the vector of release r, with the same bits as in Append.
 func (j *Journal) Read(r Release, u []float32) error {
 	length := recordLength(r.life, len(u))
 	j.buffer = slices.Grow(j.buffer[:0], length)[:length]
@@ -400,11 +398,11 @@ func (j *Journal) Read(r Release, u []float32) error {
 	return nil
 }
 
-// rewriteFrom is the number of bytes of covered releases from which on Cover rewrites the file
-// without them.
+// rewriteFrom is the number of bytes of covered releases at which Cover rewrites the file without them.
 const rewriteFrom = 4 << 20
 
-// Cover records that the server has saved all rounds below next, so that they are never sent again.
+// Cover records that the server has saved all rounds below next. The journal may forget their vectors, because they
+// are never sent again.
 func (j *Journal) Cover(next int) error {
 	n := 0
 	for n < len(j.releases) && j.releases[n].Round < next {

@@ -2,7 +2,7 @@ package wire
 
 import "fmt"
 
-// Assembly puts the chunks of one vector together, in any order. It waits for the first chunk.
+// Assembly puts the chunks of one vector together. They may come in any order.
 type Assembly struct {
 	Chunk Chunk     // of the run
 	X     []float32 // the vector; complete when Add reports so
@@ -12,15 +12,15 @@ type Assembly struct {
 	begun bool
 }
 
-// Reset makes the assembly wait for a first chunk again. It keeps its memory.
+// Reset forgets the vector, so that the assembly waits for the first chunk of another one. It keeps its memory.
 func (a *Assembly) Reset() { a.begun = false }
 
-// About returns the header of the vector, or false if no chunk has come.
+// About returns the header of the vector, or false if no chunk has come yet.
 func (a *Assembly) About() (Header, bool) { return a.about, a.begun }
 
-// Add adds a message of the vector and reports whether the vector is now complete. The error wraps
-// ErrMalformed if the chunk is of another vector than the chunks before, or if the complete vector
-// does not match its digest. Then the assembly waits for a first chunk again.
+// Add adds a chunk of the vector and reports whether the vector is now complete. h and floats are what Chunk.Parse
+// returns. The error wraps ErrMalformed if the chunk belongs to another vector than the chunks before, or if the
+// complete vector does not match its digest. After an error, the assembly waits for a first chunk again.
 func (a *Assembly) Add(h Header, floats []byte) (whole bool, err error) {
 	about := h
 	about.Chunk = 0

@@ -50,8 +50,8 @@ func setEach(x []float32, bytes []byte) {
 	}
 }
 
-// Digest returns a checksum of a vector's bits. It consists of two 32-bit CRCs with different
-// polynomials, because processors have instructions for these.
+// Digest returns a checksum of the bits of a vector, for finding damage. It consists of two 32-bit CRCs with
+// different polynomials, because processors have instructions for these.
 func Digest(x []float32) uint64 {
 	if littleEndian {
 		return digest(memory(x))

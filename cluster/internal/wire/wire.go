@@ -1,7 +1,8 @@
-// Package wire defines the messages in which vectors travel between the server of a training and its
-// clients. A message has a header of 64 bytes and at most as many numbers as the run's Chunk says. A
-// longer vector is cut into chunks. Each chunk is a message that describes the whole vector, so chunks
-// may come in any order, twice, or not at all. All numbers are little-endian:
+// Package wire defines the messages in which vectors are sent between the server of a training and its clients. A
+// message has a header of 64 bytes and at most as many numbers as the run's Chunk says. A longer vector is cut into
+// chunks. Each chunk is one message, whose header describes the whole vector, so chunks may come in any order, twice,
+// or not at all. All numbers are little-endian. These are the offset, the length in bytes, and the content of each
+// field:
 //
 //	 0  4  "PDPM"
 //	 4  2  version of the format
@@ -53,7 +54,7 @@ const (
 	MaxChunk Chunk = 128 << 10
 	// MinChunk is the smallest Chunk. With smaller ones, a long vector would be too many messages.
 	MinChunk Chunk = 4 << 10
-	// MaxParams bounds the length of a vector.
+	// MaxParams is the largest length of a vector, so the largest number of parameters of a model.
 	MaxParams = 1 << 30
 )
 
@@ -73,17 +74,17 @@ type Header struct {
 	Digest uint64
 }
 
-// Chunk is the largest number of floats in a message. All messages of a run have the same one, because
-// it decides which message has which part of a vector.
+// Chunk is the largest number of floats in a message. All messages of a run have the same Chunk, because it decides
+// which message has which part of a vector.
 type Chunk int
 
-// ChunkFor returns the largest Chunk for messages of at most this many bytes, as a multiple of 1024. It
-// returns less than MinChunk if the limit is too low.
+// ChunkFor returns the largest Chunk, a multiple of 1024, for messages of at most most bytes. The result is below
+// MinChunk, and so not valid, if the limit is too low.
 func ChunkFor(most int64) Chunk {
 	return Chunk(max(0, min((most-HeaderSize)/4, int64(MaxChunk))) / 1024 * 1024)
 }
 
-// Validate returns an error if the Chunk is out of range.
+// Validate returns an error if c is not in [MinChunk, MaxChunk].
 func (c Chunk) Validate() error {
 	if c < MinChunk || c > MaxChunk {
 		return fmt.Errorf("chunk = %d numbers, must be in [%d, %d]", c, MinChunk, MaxChunk)
@@ -91,26 +92,26 @@ func (c Chunk) Validate() error {
 	return nil
 }
 
-// MaxMessage returns the length of the longest message, in bytes.
+// MaxMessage returns the length of the longest message with this Chunk, in bytes.
 func (c Chunk) MaxMessage() int { return HeaderSize + 4*int(c) }
 
-// Chunks returns how many messages a vector with this many numbers needs. An empty one needs one.
+// Chunks returns how many messages a vector of params numbers needs. An empty vector needs one.
 func (c Chunk) Chunks(params int) int { return max(1, (params+int(c)-1)/int(c)) }
 
-// Bytes returns how many bytes all messages of a vector with this many numbers have.
+// Bytes returns the length of all messages of a vector of params numbers together, in bytes.
 func (c Chunk) Bytes(params int) int64 { return int64(HeaderSize*c.Chunks(params) + 4*params) }
 
-// Together returns how many vectors with this many numbers fit into one message, at least 1.
+// Together returns how many vectors of params numbers fit into one message, at least 1.
 func (c Chunk) Together(params int) int { return max(1, c.MaxMessage()/(HeaderSize+4*params)) }
 
-// Span returns the range [lo, hi) of the vector's numbers in a chunk.
+// Span returns the range [lo, hi) of a vector of params numbers that is in chunk number chunk.
 func (c Chunk) Span(params, chunk int) (lo, hi int) {
 	return chunk * int(c), min(params, (chunk+1)*int(c))
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Append appends the message for chunk h.Chunk of x, which is the whole vector.
+// Append appends to dst the message for chunk h.Chunk of x. x is the whole vector.
 func (c Chunk) Append(dst []byte, h Header, x []float32) []byte {
 	lo, hi := c.Span(len(x), h.Chunk)
 	at := len(dst)
@@ -134,8 +135,8 @@ func sum(message []byte) uint32 {
 	return crc32.Update(crc32.Checksum(message[:60], castagnoli), castagnoli, message[HeaderSize:])
 }
 
-// Parse reads a message and returns its header and the bytes of its numbers, which alias message.
-// The error wraps ErrMalformed.
+// Parse reads a message and returns its header and the bytes of its numbers, which share memory with message. The
+// error wraps ErrMalformed.
 func (c Chunk) Parse(message []byte) (Header, []byte, error) {
 	h, floats, rest, err := c.Next(message)
 	if err == nil && len(rest) > 0 {
@@ -144,8 +145,8 @@ func (c Chunk) Parse(message []byte) (Header, []byte, error) {
 	return h, floats, err
 }
 
-// Next reads the first of several messages that were sent together. It returns its header, the bytes
-// of its numbers, and the rest, which alias messages. The error wraps ErrMalformed.
+// Next reads the first of several messages that were sent together. It returns the header, the bytes of the numbers,
+// and the remaining messages. Both share memory with messages. The error wraps ErrMalformed.
 func (c Chunk) Next(messages []byte) (h Header, floats, rest []byte, err error) {
 	fail := func(format string, args ...any) (Header, []byte, []byte, error) {
 		return Header{}, nil, nil, fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))

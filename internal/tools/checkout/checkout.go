@@ -1,5 +1,4 @@
-// Package checkout reads a checkout of a repository: which files it has, and
-// whether they are those of a commit.
+// Package checkout reads a checkout of a repository: its files, and whether they are those of a commit.
 package checkout
 
 import (
@@ -19,8 +18,8 @@ func UnderGit(dir string) bool {
 	return err == nil
 }
 
-// Clean returns an error that lists what is not committed in the working tree
-// of git. It returns nil if everything is committed, or dir is not under git.
+// Clean returns an error that lists what is not committed in the git working tree dir. It returns nil if everything
+// is committed, or if dir is not under git.
 func Clean(dir string) error {
 	if !UnderGit(dir) {
 		return nil
@@ -50,11 +49,11 @@ func Git(dir string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// Tree is the contents of files by their names below a root, with slashes.
+// Tree is the content of files, by their names with slashes, relative to a root.
 type Tree map[string][]byte
 
-// Read reads the regular files below dir that git tracks; without git, all but
-// those of the folders bin and out, which builds write.
+// Read reads the regular files below dir that git tracks. Without git, it reads all files except those in the folders
+// bin and out, which builds write.
 func Read(dir string) (Tree, error) {
 	names, err := fileNames(dir)
 	if err != nil {
@@ -105,8 +104,7 @@ func fileNames(dir string) ([]string, error) {
 	return names, err
 }
 
-// Write writes the files of the tree below dir, which is made if it is not
-// there.
+// Write writes the files of the tree below dir, which it creates if needed.
 func (t Tree) Write(dir string) error {
 	for name, content := range t {
 		file := filepath.Join(dir, filepath.FromSlash(name))

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Command mutants tests the tests: it plants faults of one line in the source, one at a time, and
-// runs the tests, which must fail.
+// Command mutants tests the tests. It plants small faults in the source, one line and one fault at a time, and runs
+// the tests, which must then fail.
 //
 //	go run ./internal/tools/mutants
 //

@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Arguments completes the arguments of a command with the names that are not given yet.
+// Arguments returns a function for shell completion. It offers the names that are not among a command's arguments
+// yet.
 func Arguments(names func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		left := slices.DeleteFunc(names(), func(name string) bool { return slices.Contains(given, name) })

@@ -20,8 +20,8 @@ import (
 	"proactivedp/rng"
 )
 
-// StandInSeed is the seed from which the synthetic data sets are drawn, so that all users get the
-// same.
+// StandInSeed is the seed from which the synthetic data sets are drawn. It is fixed, so that all users get the same
+// data.
 const StandInSeed = 1
 
 // Published is a data set that can be fetched and verified.
@@ -31,7 +31,7 @@ type Published struct {
 	Load  func(context.Context, fetch.Locator) (*data.Dataset, error)
 }
 
-// Catalogue lists the published data sets.
+// Catalogue returns the published data sets.
 func Catalogue() []Published {
 	var all []Published
 	for _, k := range libsvm.Catalogue() {
@@ -61,12 +61,12 @@ func PublishedNames() []string {
 	return names
 }
 
-// AllDataNames returns the names of the published data sets, and of the synthetic sets that can stand
-// in for them.
+// AllDataNames returns the names of the published data sets, and of the synthetic sets that can replace them.
 func AllDataNames() []string { return slices.Concat(PublishedNames(), synth.Names()) }
 
-// Obtain returns a data set: a published one by name, a synthetic one by name, or a file by path.
-// The set must have the given number of features; 0 accepts the number in the file.
+// Obtain returns the data set with this name, published or synthetic, or the one in the file at this path. It must
+// have the given number of features; 0 accepts any. own says how to read a user's file, and l where to look for a
+// published set.
 func Obtain(ctx context.Context, name string, features int, own *OwnFlags, l fetch.Locator) (*data.Dataset, error) {
 	d, err := found(ctx, name, features, own, l)
 	if errors.Is(err, memory.ErrTooLittle) {
@@ -99,7 +99,7 @@ func standIn(name string, limit int64) (*data.Dataset, error) {
 	return synth.Make(name, rng.New(StandInSeed))
 }
 
-// OwnFile reports whether name is the path of a user's file and not the name of a data set.
+// OwnFile reports whether name is the path of a user's file. Otherwise it is the name of a data set.
 func OwnFile(name string) bool {
 	return name != "" && !synth.Is(name) && !slices.Contains(PublishedNames(), name)
 }

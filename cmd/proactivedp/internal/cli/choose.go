@@ -12,9 +12,9 @@ import (
 	"proactivedp/train"
 )
 
-// OwnUsual returns a function like paper, except that for a user's file it has one client and batch
-// size 1, which any file allows. When the number of records is known, [TrainFlags.Choose] or the
-// loop of auto replaces the values that the user has not given.
+// OwnUsual returns a function that returns the same defaults as paper, except for a user's file: then there is one
+// client, and the batch size is 1, which any file allows. When the number of records is known, [TrainFlags.Choose] or
+// the loop of auto replaces the values that the user has not given.
 func OwnUsual(paper func(model, dataset string) train.Spec) func(model, dataset string) train.Spec {
 	return func(model, dataset string) train.Spec {
 		s := paper(model, dataset)
@@ -25,8 +25,8 @@ func OwnUsual(paper func(model, dataset string) train.Spec) func(model, dataset 
 	}
 }
 
-// OwnModel sets the model to softmax regression if a user's file has images or more than two classes, and
-// no model was given. The number of classes is public: --label-map states it.
+// OwnModel sets the model of t to softmax regression if the user gave no model and the user's file has images or more
+// than two classes. The number of classes is public: --label-map states it.
 func (t *TrainFlags) OwnModel(cmd *cobra.Command, d *data.Dataset) {
 	if !OwnFile(t.Spec.Data) || cmd.Flags().Changed("model") || d.Images == nil && d.Classes <= 2 {
 		return
@@ -48,8 +48,8 @@ func SayWithoutNoise(cmd *cobra.Command, name string, sigmas ...float64) {
 	}
 }
 
-// Open returns which settings of a training on a user's file were not given by flags, so that
-// [TrainFlags.Choose] must choose them. epochs is the value of --epochs, or 0 if it was not given.
+// Open returns which settings of a training on a user's file were not given by flags: [TrainFlags.Choose] must choose
+// these. epochs is the value of --epochs, or 0.
 func (t *TrainFlags) Open(cmd *cobra.Command, epochs float64) train.Open {
 	missing := func(names ...string) bool { return !AnyChanged(cmd, names...) }
 	open := train.Open{
@@ -68,8 +68,8 @@ func (t *TrainFlags) Open(cmd *cobra.Command, epochs float64) train.Open {
 	return open
 }
 
-// Choose chooses the settings of a training on a user's file that the user has left open, puts them
-// into t.Spec, and prints them to stderr. p is the training with preliminary settings.
+// Choose chooses the open settings of a training on a user's file, puts them into t.Spec, and prints them to stderr.
+// p is the training with preliminary settings.
 func (t *TrainFlags) Choose(
 	ctx context.Context, cmd *cobra.Command, p *train.Prepared, open train.Open, epsilon float64,
 ) error {

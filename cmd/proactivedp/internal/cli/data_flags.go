@@ -17,10 +17,11 @@ import (
 	"proactivedp/train"
 )
 
-// DataEnv is the environment variable with the folder of the data sets. --data-dir overrides it.
+// DataEnv is the name of the environment variable for the folder of the data sets. The flag --data-dir overrides it.
 const DataEnv = "PROACTIVEDP_DATA"
 
-// DataFlags are the flags for the folder of the data sets, and the memory that they may take.
+// DataFlags are the flags that say where data sets are found, how a user's file is read, and how much memory may be
+// used.
 type DataFlags struct {
 	dir    string
 	cache  string // folder of features
@@ -41,7 +42,7 @@ func (f *DataFlags) addCache(cmd *cobra.Command) {
 			"your own file are a copy of private data (default: the user's cache for a public set, and none for your own file)")
 }
 
-// CacheFeatures lets the features of d be stored in the folder that the flags give. name is the name of d.
+// CacheFeatures makes the features of d be stored in the cache folder of the flags. name is the name of d.
 func (f *DataFlags) CacheFeatures(cmd *cobra.Command, d *data.Dataset, name string) {
 	keep := featurer{ctx: cmd.Context(), dir: f.cache, asked: f.cache != "", own: OwnFile(name), out: cmd.ErrOrStderr()}
 	if slices.Contains(PublishedNames(), name) && f.cache == "" {
@@ -59,8 +60,7 @@ func (f *DataFlags) Add(cmd *cobra.Command) {
 			"file there is an error (default: $"+DataEnv+", else the cache, else a download)")
 }
 
-// Locator returns the Locator for the data sets that a command loads, as its flags say. Messages and
-// progress go to stderr.
+// Locator returns where to look for data sets, as the flags say. Messages and progress go to stderr.
 func (f *DataFlags) Locator(cmd *cobra.Command) fetch.Locator {
 	l := fetch.Locator{Dir: f.dir, Memory: int64(f.Memory), Progress: cmd.ErrOrStderr()}
 	if !cmd.Flags().Changed("data-dir") {
@@ -69,14 +69,14 @@ func (f *DataFlags) Locator(cmd *cobra.Command) fetch.Locator {
 	return l
 }
 
-// Obtainable reports whether data sets come from the cache or a download, and not from a folder
-// that the user names.
+// Obtainable reports whether data sets come from the cache or a download. If the user names a folder, they come only
+// from there.
 func (f *DataFlags) Obtainable(cmd *cobra.Command) bool {
 	return f.Locator(cmd).Dir == ""
 }
 
-// Load returns the data set with this name or path. It looks for a published set in the folder that
-// --data-dir gives, or else in the cache.
+// Load returns the data set with this name or path. It looks for a published set in the folder that --data-dir names
+// or, without one, in the cache.
 func (f *DataFlags) Load(cmd *cobra.Command, name string) (*data.Dataset, error) {
 	d, err := Obtain(cmd.Context(), name, 0, &f.Own, f.Locator(cmd))
 	if err == nil {
@@ -85,8 +85,8 @@ func (f *DataFlags) Load(cmd *cobra.Command, name string) (*data.Dataset, error)
 	return d, err
 }
 
-// LoadFor loads the data for a training by the spec. The note of the data set lists what the
-// training learns from the records outside of (ε, δ).
+// LoadFor loads the data set for a training of the spec. It adds to the data set's note what the training learns from
+// the records without (ε, δ) covering it.
 func (f *DataFlags) LoadFor(cmd *cobra.Command, spec train.Spec) (*data.Dataset, error) {
 	d, err := f.LoadAs(cmd, spec, spec.Data)
 	if err == nil {
@@ -109,9 +109,9 @@ func sayHolders(cmd *cobra.Command, s train.Spec) {
 		"the rounds of all; use --clients 1 if only one holds it\n", s.Clients, s.Data)
 }
 
-// LoadAs does the same as LoadFor, but loads the data set called name instead of the one in the spec. It
-// is for data that have moved since the spec was written. The note of the data set is made as for the
-// spec's own data, because the caller checks that the contents are equal.
+// LoadAs does the same as LoadFor, but loads the data set called name. Use it for data that have moved since the spec
+// was written. The caller must check that the contents are equal, because the note is made as for the spec's own
+// data.
 func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*data.Dataset, error) {
 	if err := errors.Join(f.Own.check(cmd, name), f.Own.checkPersons(cmd, spec, name)); err != nil {
 		return nil, Usage(err)
@@ -190,8 +190,8 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 // notCovered begins the last note about a data set.
 const notCovered = "NOT covered by (ε, δ): "
 
-// NotCovered adds a sentence to the note of a data set, which reports print. The text what names a use
-// of the records that (ε, δ) does not cover. For a synthetic set it adds nothing.
+// NotCovered adds to the note of a data set, which reports print, that (ε, δ) does not cover something. what names
+// it: a use of the records. For a synthetic set NotCovered does nothing.
 func NotCovered(d *data.Dataset, what string) {
 	switch {
 	case d.Synthetic:

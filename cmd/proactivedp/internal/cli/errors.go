@@ -1,5 +1,5 @@
-// Package cli has what the program's commands share: flags for the data, the training and the
-// output, the forms of their values, and the errors for invalid requests.
+// Package cli has what the program's commands share: flags for the data, the training and the output, parsers for
+// their values, and the errors for invalid requests.
 package cli
 
 import (
@@ -22,8 +22,7 @@ type UsageError struct{ error }
 // Unwrap returns the marked error.
 func (e UsageError) Unwrap() error { return e.error }
 
-// Usage marks err as an error of the command line, for which the program exits with status 2. It
-// returns nil if err is nil.
+// Usage marks err as a UsageError, so that the program exits with status 2. It returns nil if err is nil.
 func Usage(err error) error {
 	if err == nil {
 		return nil
@@ -31,8 +30,8 @@ func Usage(err error) error {
 	return UsageError{err}
 }
 
-// Meant returns text for the end of an error message about an unknown name: ": did you mean NAME?" for
-// the most similar known name, or "" if name is "".
+// Meant returns the end of an error message about an unknown name: ": did you mean NAME?", where name is the most
+// similar known name. It returns "" if name is "".
 func Meant(name string) string {
 	if name == "" {
 		return ""
@@ -40,7 +39,8 @@ func Meant(name string) string {
 	return ": did you mean " + name + "?"
 }
 
-// FlagError turns an error of the flag parser into an error in this program's words.
+// FlagError returns an error of the flag parser in the words of this program, with a suggestion if a flag was
+// probably misspelt.
 func FlagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return Usage(unknownFlag(cmd, unknown))
@@ -138,8 +138,8 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return fmt.Errorf("unknown flag %s%s", given, Meant(name))
 }
 
-// NoArgs returns an error if a command that takes no arguments is given some. It serves commands with
-// and without subcommands.
+// NoArgs is the check of arguments for commands that take none: it returns an error if there are some. It also works
+// for commands with subcommands.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -157,7 +157,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return Usage(fmt.Errorf("%s takes no arguments, got %s", commandName(cmd), strings.Join(args, " ")))
 }
 
-// OneArg requires exactly one argument. what describes it in the error.
+// OneArg returns the check of arguments for commands that take exactly one. what describes it in the error.
 func OneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -172,9 +172,8 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// Distinct joins errors, and leaves out errors whose message is already there. It is for several specs
-// that are checked together and differ in one setting only, such as the lines of a utility graph: most
-// messages are the same for all.
+// Distinct joins errors and leaves out repeated messages. Use it for several specs that differ in one setting, such
+// as the lines of a utility graph: most messages are then the same for all.
 func Distinct(errs []error) error {
 	seen := map[string]bool{}
 	var out []error

@@ -20,8 +20,8 @@ const (
 	ImageFile  FileKind = "image" // IDX, or the binary form of CIFAR, or a folder of such files
 )
 
-// KindOf returns the kind of a file. It looks at the first bytes and, for a text, at the suffix of
-// the name, and then at the first line: published tables have names such as adult.data.
+// KindOf returns the kind of the file at path. It looks at the first bytes. For a text it looks at the ending of the
+// name, and if that says nothing, at the first line, because published tables have names such as adult.data.
 func KindOf(path string) FileKind {
 	switch k, start := unpack.Start(path); {
 	case k == unpack.IDX, numpy.IsRecords(path), isFolder(path):

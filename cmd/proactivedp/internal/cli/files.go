@@ -12,13 +12,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// WrittenFlags returns the flags that name a file to be written. Flags that name folders are not
-// among them.
+// WrittenFlags returns the names of the flags that name a file to be written. Flags for folders are not among them.
 func WrittenFlags() []string {
 	return []string{"checkpoint", "trace", "save", "record", "csv", "png", "out", "event-log"}
 }
 
-// ReadFlags returns the flags that name files to be read.
+// ReadFlags returns the names of the flags that name files to be read.
 func ReadFlags() []string {
 	return []string{"data", "test", "normalise", "columns", "records", "plan", "init", "resume", "checkpoint-key", "key",
 		"creds", "clients-file", "events", "after", "compute-time", "latency", "scores"}
@@ -28,9 +27,8 @@ func ReadFlags() []string {
 // is the flag that writes.
 var goOn = map[string]string{"checkpoint": "resume", "record": "after"}
 
-// CheckFiles returns an error for each file that is to be written while another flag reads or
-// writes it: its content would be lost. A command that takes files in other ways checks them
-// itself.
+// CheckFiles returns an error for each file that one flag writes and another flag reads or writes, because its
+// content would be lost. A command that gets file names in other ways must check them itself.
 func CheckFiles(cmd *cobra.Command) error {
 	var errs []error
 	names := WrittenFlags()
@@ -69,9 +67,8 @@ func files(cmd *cobra.Command, name string) []string {
 	return []string{value}
 }
 
-// SameFile reports whether both names lead to one file whose content could be lost, whether or not
-// it exists. The standard streams always count as different, although both may be one terminal. The
-// null device has nothing to lose.
+// SameFile reports whether two names lead to one file whose content could be lost. The file need not exist. The
+// standard streams always count as different, although both may be one terminal. The null device has nothing to lose.
 func SameFile(a, b string) bool {
 	if whole := absolute(a); whole == absolute(b) {
 		return whole != os.DevNull

@@ -9,7 +9,8 @@ import (
 // maxKey bounds a secret key, in bytes.
 const maxKey = 4096
 
-// ReadKey reads a secret key of at least atLeast bytes from the file that a flag names.
+// ReadKey reads a secret key of at least atLeast bytes from the file at path. flag is the flag that names the file,
+// for errors.
 func ReadKey(flag, path string, atLeast int) ([]byte, error) {
 	key, err := bounded.File(path, maxKey)
 	if err != nil {

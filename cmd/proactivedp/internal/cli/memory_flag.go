@@ -6,7 +6,8 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// MemoryFlag is the most memory that a command may use, in bytes. 0 means the limit of the system.
+// MemoryFlag is the value of --memory: the most memory that the process may use, in bytes. 0 means the limit of the
+// system.
 type MemoryFlag int64
 
 // Add adds the flag --memory to cmd.

@@ -18,7 +18,8 @@ var paperNames = map[string]string{
 	"epsilon":     "target-epsilon",
 }
 
-// FieldName returns the name of a flag in the field's terms. name may be the paper's name for it.
+// FieldName maps the name of a flag to the field's name for it: for "sigma" it returns "noise-multiplier". It returns
+// any other name unchanged.
 func FieldName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	if field, ok := paperNames[name]; ok {
 		name = field
@@ -54,10 +55,10 @@ func flagOf(cmd *cobra.Command, quantity string) *pflag.Flag {
 	return cmd.Flags().Lookup(name)
 }
 
-// InFlags rewrites the text of an error for the user of cmd: it names quantities by the flags that set
-// them. "noise_multiplier = 3, must be…" becomes "--noise-multiplier = 3, must be…", if that flag was
-// given. It rewrites only lines that begin with a quantity and its value, and there all quantities, and
-// lines that begin with a quantity that is missing.
+// InFlags rewrites the text of an error for the user of cmd: it names quantities by the flags that set them.
+// "noise_multiplier = 3, must be…" becomes "--noise-multiplier = 3, must be…", if that flag was given. It changes
+// only lines that begin with a quantity and its value, and in them all quantities, and lines that say first that a
+// quantity is missing: "target_epsilon is missing" becomes "--target-epsilon is missing".
 func InFlags(cmd *cobra.Command, text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -19,9 +19,8 @@ func AnyChanged(cmd *cobra.Command, names ...string) bool {
 	return slices.ContainsFunc(names, cmd.Flags().Changed)
 }
 
-// RefuseZeros returns an error for each flag that was given as 0 or with 0 among its numbers: the
-// packages below take 0 to mean that it was not given. It skips flags that the command does not
-// have.
+// RefuseZeros returns an error for each named flag that was given as 0, or with 0 in its list. Other packages take 0
+// to mean that the value was not given. Flags that the command does not have are skipped.
 func RefuseZeros(cmd *cobra.Command, names ...string) error {
 	var errs []error
 	for _, name := range names {
@@ -40,9 +39,9 @@ func RefuseZeros(cmd *cobra.Command, names ...string) error {
 	return errors.Join(errs...)
 }
 
-// CheckTexts returns an error for each flag that was given with an empty text, for example --listen
-// "$ADDRESS" when ADDRESS is not set, so that it is not mistaken for a missing flag. It also
-// refuses "-" as the name of a file or folder, because stdin and stdout are used for other things.
+// CheckTexts returns an error for each flag that was given with an empty text, for example --listen "$ADDRESS" when
+// ADDRESS is not set. Otherwise the flag would count as missing. "-" as the name of a file or folder is an error too,
+// because stdin and stdout are used for other things.
 func CheckTexts(cmd *cobra.Command) error {
 	var errs []error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -63,9 +62,9 @@ func CheckTexts(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// CheckArguments returns an error for arguments with control characters, or with characters that
-// change the reading order, such as a file name with a line break. Messages show such names, so
-// they could forge lines of a message. A tab is allowed as a separator.
+// CheckArguments returns an error for arguments with control characters, or with characters that change the reading
+// order, such as a file name with a line break. Messages show such names, so they could forge lines of a message. A
+// tab is allowed, as a separator. It returns cmd.
 func CheckArguments(cmd *cobra.Command, args []string) (*cobra.Command, error) {
 	for i, arg := range args {
 		if strings.ContainsFunc(arg, func(c rune) bool { return c != '\t' && unicode.In(c, unicode.C, unicode.Zl, unicode.Zp) }) {
@@ -86,7 +85,7 @@ func RefuseWith(cmd *cobra.Command, other string, names ...string) error {
 	return errors.Join(errs...)
 }
 
-// FlagGiven returns the first of the named flags that was given, or "".
+// FlagGiven returns the first of the named flags that was given, or the first of all if none was.
 func FlagGiven(cmd *cobra.Command, names ...string) string {
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {

@@ -15,7 +15,7 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// OutputFlags are the flags for the form in which an answer is printed.
+// OutputFlags are the flags that choose the form of an answer: --json, --statement and --format.
 type OutputFlags struct {
 	json, statement bool
 	Format          string // "", "json", or one of package libraries
@@ -46,7 +46,7 @@ func (o *OutputFlags) Add(cmd *cobra.Command) {
 		"print only the privacy statement, ready to paste into a paper")
 }
 
-// Check returns an error if flags contradict each other or the format is unknown.
+// Check returns an error if two of the flags contradict each other, or if the format is unknown.
 func (o *OutputFlags) Check() error {
 	var errs []error
 	if o.json && o.statement {
@@ -82,7 +82,7 @@ func (o *OutputFlags) PrintCode(cmd *cobra.Command, release libraries.Release, e
 	return err
 }
 
-// Print prints an answer to stdout in the requested form.
+// Print prints an answer to stdout in the requested form: the statement, answer as JSON, or text.
 func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, text func(io.Writer) error) error {
 	w := cmd.OutOrStdout()
 	switch {
@@ -98,13 +98,13 @@ func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, te
 // JSONVar adds the flag --json to f.
 func JSONVar(f *pflag.FlagSet, p *bool) { f.BoolVar(p, "json", false, "print JSON") }
 
-// StatementVar adds the flag --statement to f. Report reads it.
+// StatementVar adds the flag --statement to f. Report looks at it.
 func StatementVar(f *pflag.FlagSet) {
 	f.Bool("statement", false, "print only the privacy statement, in full")
 }
 
-// CheckForm returns an error if --json and --statement are both given, because a command prints its
-// answer in one form only.
+// CheckForm returns an error if both --json and --statement are given, because a command prints its answer in only
+// one form.
 func CheckForm(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("json") && cmd.Flags().Changed("statement") {
 		return Usage(errors.New("--json and --statement contradict each other: give one (JSON has the key \"privacy\")"))
@@ -112,7 +112,8 @@ func CheckForm(cmd *cobra.Command) error {
 	return nil
 }
 
-// Report prints a report to stdout: as JSON, as text, or only its privacy statement.
+// Report prints a report to stdout: as JSON if asJSON is true, only its privacy statement if the flag --statement was
+// given, and otherwise as text.
 func Report(cmd *cobra.Command, asJSON bool, r interface{ WriteText(w io.Writer) error }) error {
 	if asJSON {
 		return PrintJSON(cmd, r)

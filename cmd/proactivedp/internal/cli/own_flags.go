@@ -24,8 +24,8 @@ import (
 	"proactivedp/train"
 )
 
-// OwnFlags are the flags that say how to read a user's file. None of their values is derived from
-// the records, because that would reveal something about them.
+// OwnFlags are the flags that say how to read a user's file. The program never computes their values from the
+// records, because that would reveal something about them.
 type OwnFlags struct {
 	LabelColumn, LabelMap, normalise, test, columns, person string
 
@@ -42,7 +42,7 @@ type OwnFlags struct {
 	unscaled []string   // columns of the last file with large numbers that were not normalised
 }
 
-// OwnFlagNames lists the names of the flags that OwnFlags adds, which say how to read a user's file.
+// OwnFlagNames are the names of the flags that OwnFlags.Add adds.
 var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test", "columns", outsideFlag, "header-line",
 	"number-format", "no-header", "zero-based", arraysFlag, imageFlag, personFlag}
 
@@ -81,17 +81,15 @@ func (o *OwnFlags) AddTarget(cmd *cobra.Command) {
 		"linear learns: their public bounds as `LOW,HIGH`, not taken from the data, instead of --label-map")
 }
 
-// TargetFlag is the name of the flag with the bounds of regression targets, which OwnFlags.AddTarget
-// adds.
+// TargetFlag is the name of the flag for the bounds of regression targets, which OwnFlags.AddTarget adds.
 const TargetFlag = "target-bounds"
 
 const outsideFlag = "out-of-bounds"
 
-// Outside says what happens to a value outside its bounds.
+// Outside is the value of --out-of-bounds: what happens to a value outside its bounds. It is "", clamp or refuse.
 type Outside string
 
-// OutsideVar adds the flag --out-of-bounds to f, which says what happens to values outside their
-// bounds.
+// OutsideVar adds the flag --out-of-bounds to f. usual describes its default in the help.
 func OutsideVar(f *pflag.FlagSet, value *Outside, usual string) {
 	f.StringVar((*string)(value), outsideFlag, "", "`what` becomes of a value outside the bounds of --normalise, or a target outside its own: clamp "+
 		"replaces it by the nearer bound; refuse makes it an error, which a single record can cause and ε does not cover (default: "+
@@ -108,8 +106,7 @@ func (o Outside) Check() error {
 
 const refuse = "refuse"
 
-// Set makes the map m clamp or refuse values outside its bounds, as o says. If the flag was not given,
-// m does not change.
+// Set makes m clamp values outside its bounds, or refuse them, as o says. If o is "", m does not change.
 func (o Outside) Set(m *data.Affine) {
 	if o != "" && m != nil {
 		m.Refuse = o == refuse
@@ -119,7 +116,7 @@ func (o Outside) Set(m *data.Affine) {
 // formFlags lists the flags of FormVars.
 var formFlags = []string{"no-header", "header-line", "number-format", "zero-based", arraysFlag, imageFlag}
 
-// FormVars adds the flags that describe the form of a file of records.
+// FormVars adds the flags that describe the form of a file of records to f.
 func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 	f.BoolVar(&form.NoHeader, "no-header", false, "the first line of a CSV file is a record; columns are named 1, 2, …")
 	CountVar(f, &form.HeaderLine, "header-line", 0, "`number` of the line of a CSV file that names the columns; lines above "+
@@ -134,8 +131,8 @@ func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 	f.Lookup("header-line").DefValue = ""
 }
 
-// CheckFormOf returns an error for each flag of FormVars that was given and fits neither file. path is the
-// data, and test is the test set, or "".
+// CheckFormOf returns an error for each flag of FormVars that was given and fits neither of two files: path has the
+// data, and test has the test set or is "".
 func CheckFormOf(cmd *cobra.Command, form train.FileForm, path, test string) error {
 	var errs []error
 	kinds := kindsOf(path, test)
@@ -293,7 +290,7 @@ func (o *OwnFlags) checkPersons(cmd *cobra.Command, s train.Spec, name string) e
 	return nil
 }
 
-// Text writes the flags that were given, each with a blank before it.
+// Text returns the flags that were given as a part of a command line, each with a blank before it.
 func (o *OwnFlags) Text() string {
 	text := ""
 	line := ""

@@ -11,9 +11,9 @@ import (
 	"proactivedp/train"
 )
 
-// PixelRangeOf returns the range of the pixels in form, or a zero range if form has none. Numbers beyond
-// the range are clamped, unless outside says that they are errors. PixelRangeOf returns an error if the
-// file at path does not have the kind of numbers that form states, because clamping would hide that.
+// PixelRangeOf returns the range of the pixels that form gives, or a zero range if it gives none. Numbers beyond the
+// range are clamped, unless outside says that they are errors. It is an error if the file at path does not have the
+// kind of numbers that form states, because clamping would hide that.
 func PixelRangeOf(form train.FileForm, outside Outside, path string) (data.PixelRange, error) {
 	if form.Pixels == "" {
 		return data.PixelRange{}, nil
@@ -51,8 +51,8 @@ func pixelKind(path string, form train.FileForm) (string, error) {
 	return string(kind) + " with whole numbers", err
 }
 
-// Pictures returns the rows as images of the shape in form, if they fit into the memory. Without a
-// range, pixels are whole numbers in [0, 255].
+// Pictures returns d with its rows turned into images of the shape in form. If r is zero, the pixels must be whole
+// numbers in [0, 255]. It is an error if the images need more than limit bytes of memory.
 func Pictures(d *data.Dataset, form train.FileForm, r data.PixelRange, limit int64) (*data.Dataset, error) {
 	if d.Images != nil {
 		return nil, fmt.Errorf("--%s is for a file of rows, and %s has images", imageFlag, d.Name)

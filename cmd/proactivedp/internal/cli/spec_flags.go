@@ -27,12 +27,12 @@ type specFlag struct {
 	usage string
 }
 
-// FlagGroup is a group of flags. Each command has some of the groups.
+// FlagGroup is a group of flags for a training's spec. Each command has some of the groups.
 type FlagGroup int
 
-// These are the groups. SettingFlags are for every command that trains. PointFlags are settings of
-// which a search tries several values. EndFlags say how the final model is evaluated. NoiseFlags are
-// for the noise and the privacy statement. RunFlags are for commands that run a single training.
+// These are the groups. SettingFlags are for every command that trains. PointFlags are settings for which a
+// search tries several values. EndFlags say how the final model is evaluated. NoiseFlags are for the noise and the privacy
+// statement. RunFlags are for commands that run a single training.
 const (
 	SettingFlags FlagGroup = iota
 	PointFlags
@@ -41,7 +41,7 @@ const (
 	RunFlags
 )
 
-// ModelsUsage lists the models, and how to name a perceptron with its layers.
+// ModelsUsage returns text for the help: the names of the models, and how to name a perceptron with its layers.
 func ModelsUsage() string {
 	return fmt.Sprintf("%s; mlp:64:32 has hidden layers of these widths, up to %d of [1, %d], mlp one of %d",
 		strings.Join(train.ModelNames(), ", "), mlp.MaxLayers, mlp.MaxWidth, mlp.DefaultWidth)
@@ -175,8 +175,8 @@ var specFlags = []specFlag{
 			"that are composed need different numbers"},
 }
 
-// TrainFlags are the flags of a training run. The values of flags that are not given are the
-// paper's, for the model and the data.
+// TrainFlags are the flags of a training. For flags that are not given, the values are the paper's for the model and
+// the data: see Fill.
 type TrainFlags struct {
 	Spec  train.Spec
 	names []string
@@ -193,7 +193,7 @@ func (t *TrainFlags) Add(cmd *cobra.Command, groups ...FlagGroup) {
 	t.units.add(cmd, groups)
 }
 
-// AddNamed adds those flags of a training that have the given names to cmd.
+// AddNamed adds the flags with the given names to cmd, whatever their group.
 func (t *TrainFlags) AddNamed(cmd *cobra.Command, names ...string) {
 	for _, f := range specFlags {
 		if slices.Contains(names, f.name) {
@@ -234,8 +234,8 @@ func (t *TrainFlags) given(cmd *cobra.Command) map[string]string {
 	return given
 }
 
-// Fill sets the flags that were not given to the values that paper returns for the given model and
-// data.
+// Fill sets the flags that were not given to the values of the spec that paper returns. It calls paper with the given
+// model and data.
 func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) train.Spec) error {
 	given := t.given(cmd)
 	t.Spec = paper(given["model"], given["data"])
@@ -263,17 +263,17 @@ func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) 
 	return Usage(t.units.apply(cmd, &t.Spec))
 }
 
-// DrawExactly makes a release draw samples and noise exactly, unless --exact says otherwise. The
-// low bits of floating-point noise can reveal more than ε counts. If the spec, for example from a plan,
-// already asks for exact draws, this does not change.
+// DrawExactly makes a release draw samples and noise exactly, unless --exact says otherwise, because the low bits of
+// floating-point noise can reveal more than ε counts. A spec that already asks for exact draws, for example from a
+// plan, keeps that.
 func (t *TrainFlags) DrawExactly(cmd *cobra.Command) {
 	if !cmd.Flags().Changed("exact") {
 		t.Spec.Exact = t.Spec.Exact || t.Spec.Secret()
 	}
 }
 
-// Contradict returns an error for each flag that was given with another value than the run of a
-// checkpoint has. The data may have another name if the content is the same.
+// Contradict returns an error for each flag that was given with another value than in kept, the spec of a
+// checkpoint's run. The data may have another name if the content is the same.
 func (t *TrainFlags) Contradict(cmd *cobra.Command, kept train.Spec) error {
 	given := t.given(cmd)
 	t.Spec = kept
@@ -296,9 +296,8 @@ func (t *TrainFlags) Contradict(cmd *cobra.Command, kept train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// FlagsText returns the part of a command line that makes spec from usual: a flag for each setting that
-// differs, each with a blank before it. It leaves out the flags that stated names, because the caller
-// writes them itself.
+// FlagsText returns the part of a command line that makes spec from usual: a flag for each setting that differs, with
+// a blank before it. It leaves out the flags in stated, which the caller writes itself.
 func FlagsText(spec, usual train.Spec, stated ...string) string {
 	var text strings.Builder
 	for _, f := range specFlags {

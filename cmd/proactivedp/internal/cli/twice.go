@@ -11,9 +11,9 @@ import (
 // lists are the types of flags that may be given several times, because each use adds to a list.
 var lists = []string{"numbers", "counts", "stringArray", "stringSlice"}
 
-// CheckTwice returns an error for a flag that is given twice, because only the last value would count.
-// A flag with two names may be given only by one of them. CheckTwice reports no other errors of the
-// arguments; root finds those later.
+// CheckTwice returns an error for a flag that is given twice, because only the last value would count. Of a flag with
+// two names, only one may be given. It also returns the command that args name, or root if there is none. It ignores
+// other errors of the arguments, which root reports later.
 func CheckTwice(root *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, args, err := root.Find(args)
 	if err != nil {

@@ -60,7 +60,8 @@ func (u *fieldUnits) apply(cmd *cobra.Command, s *train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// Eta0 returns the η₀ that corresponds to a learning rate with batches of the given size.
+// Eta0 returns the step size η₀, which multiplies a sum of gradients, for a learning rate, which multiplies the mean
+// of batches of size records.
 func Eta0(rate float64, size int) (float64, error) {
 	if !(rate >= 1e-30 && rate <= 1e30) {
 		return 1, fmt.Errorf("--learning-rate = %v, must be in [1e-30, 1e30]", rate)
@@ -68,8 +69,8 @@ func Eta0(rate float64, size int) (float64, error) {
 	return rate / float64(size), nil
 }
 
-// BatchSize returns the batch size of a spec. It returns an error, which names flag, if the size is
-// not the same in all rounds.
+// BatchSize returns the batch size of a spec. It is an error, which names flag, if the size is not the same in all
+// rounds.
 func BatchSize(s train.Spec, flag string) (int, error) {
 	size, err := decimal.Count(s.SampleSize)
 	if err != nil || size < 1 || size > math.MaxInt32 {

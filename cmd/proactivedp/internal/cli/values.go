@@ -18,7 +18,7 @@ var ErrNumber = errors.New("must be a number, such as 0.05 or 1e-5")
 // count is the value of a flag for a whole number. It may also be written as 1e4.
 type count int
 
-// CountVar adds a flag for a whole number to f.
+// CountVar adds a flag for a whole number to f, which may be written as 10000 or 1e4.
 func CountVar(f *pflag.FlagSet, p *int, name string, value int, usage string) {
 	*p = value
 	f.Var((*count)(p), name, usage)
@@ -78,7 +78,7 @@ type list[T int | float64] struct {
 	given bool
 }
 
-// NumbersVar adds a flag for a list of numbers to f.
+// NumbersVar adds a flag for a list of numbers, separated by commas, to f.
 func NumbersVar(f *pflag.FlagSet, p *[]float64, name string, value []float64, usage string) {
 	*p = value
 	f.Var(&list[float64]{to: p, parse: parseNumber, show: decimal.Exactly, word: "numbers"}, name, usage)
@@ -93,7 +93,7 @@ func parseNumber(text string) (float64, error) {
 	return v, nil
 }
 
-// CountsVar adds a flag for a list of whole numbers to f.
+// CountsVar adds a flag for a list of whole numbers, separated by commas, to f.
 func CountsVar(f *pflag.FlagSet, p *[]int, name string, value []int, usage string) {
 	*p = value
 	f.Var(&list[int]{to: p, parse: parseCount, show: strconv.Itoa, word: "counts"}, name, usage)

@@ -16,11 +16,11 @@ import (
 	"proactivedp/train"
 )
 
-// ServeFlagNames lists the flags of a server. Without one of the first two, nothing is served.
+// ServeFlagNames are the names of the flags of a server. A command is a server only if one of the first two is given.
 var ServeFlagNames = []string{"listen", "broker", "dir", "creds", "keys", "key", "sync", "expel-after", "metrics",
 	"log-json", "event-log"}
 
-// ServeFlags make train the server of a training over several processes.
+// ServeFlags are the flags that make a command the server of a training with clients in other processes.
 type ServeFlags struct {
 	brokerFlags
 	listen, dir, url, keys   string
@@ -45,8 +45,7 @@ func (s *ServeFlags) Add(cmd *cobra.Command) {
 	s.brokerFlags.add(cmd)
 }
 
-// Asked reports whether the user gave a flag that makes the command the server of a distributed
-// training.
+// Asked reports whether the user gave a flag that makes the command a server.
 func (s *ServeFlags) Asked() bool { return s.listen != "" || s.url != "" }
 
 // Check returns an error for each invalid flag, and reads the files that the flags name.
@@ -102,7 +101,7 @@ func (s *ServeFlags) engine() (broker.Engine, error) {
 	return e, errors.Join(append(errs, err)...)
 }
 
-// Run is the server of the training p until its end, and prints its report.
+// Run serves the training p until its end and prints its report.
 func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (err error) {
 	e, err := s.engine()
 	if err != nil {

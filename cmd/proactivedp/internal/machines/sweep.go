@@ -17,7 +17,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// SweepFlags are the flags with which workers on other machines compute a command's trainings.
+// SweepFlags are the flags that make workers on other machines compute a command's trainings.
 type SweepFlags struct {
 	brokerFlags
 	at, listen, keys string
@@ -56,8 +56,8 @@ func (s *SweepFlags) engine() (broker.Engine, error) {
 	return withKeys(broker.Engine{URL: s.at, Listen: s.listen}, s.keys)
 }
 
-// Open returns an object that has trainings computed by workers, or nil if the flags do not ask for
-// workers. Close must be called afterwards.
+// Open returns a pool.Elsewhere that has trainings computed by workers, or nil if the flags do not ask for workers.
+// The caller must call Close afterwards.
 func (s *SweepFlags) Open(cmd *cobra.Command) (pool.Elsewhere, error) {
 	if s.at == "" && s.listen == "" {
 		return nil, nil
@@ -77,8 +77,8 @@ func (s *SweepFlags) Open(cmd *cobra.Command) (pool.Elsewhere, error) {
 	return s.queue, nil
 }
 
-// OpenAudit returns an object that has parts of an audit computed by workers, or nil if the flags do
-// not ask for workers. Close must be called afterwards.
+// OpenAudit returns an audit.Elsewhere that has parts of an audit computed by workers, or nil if the flags do not ask
+// for workers. The caller must call Close afterwards.
 func (s *SweepFlags) OpenAudit(cmd *cobra.Command) (audit.Elsewhere, error) {
 	e, err := s.Open(cmd)
 	if e == nil || err != nil {
@@ -101,7 +101,7 @@ func (a auditParts) Compute(ctx context.Context, parts []json.RawMessage,
 	return a.by.Compute(ctx, jobs, done, func(int, float64) {})
 }
 
-// Close closes what Open opened.
+// Close closes what Open or OpenAudit opened.
 func (s *SweepFlags) Close() error {
 	if s.queue == nil {
 		return nil

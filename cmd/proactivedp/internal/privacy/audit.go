@@ -15,8 +15,8 @@ import (
 	"proactivedp/experiments"
 )
 
-// An audit returns one of these errors if its result is not as expected. The result is already printed
-// then; the error only sets the exit status.
+// These are the errors of an audit whose result is not as expected. The result is already printed; the error only
+// sets the exit status.
 var (
 	ErrViolated = errors.New("the claimed guarantee is violated")
 	ErrBroken   = errors.New("what is sent is not the mechanism that is claimed")
@@ -207,7 +207,7 @@ func faultTable() string {
 	return b.String()
 }
 
-// FaultNames lists the faults that an audit can plant.
+// FaultNames returns the names of the faults that an audit can plant.
 func FaultNames() []string {
 	var names []string
 	for _, f := range audit.Faults() {

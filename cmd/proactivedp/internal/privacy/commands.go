@@ -1,11 +1,11 @@
-// Package privacy has the commands that compute what privacy costs: from rounds to ε, from a budget
-// to a plan, trade-off curves, the paper's tables, and audits. Each reads its flags, asks one
-// question of a package below, and prints the answer.
+// Package privacy has the commands that compute what privacy costs: from rounds to ε, from a budget to a plan,
+// trade-off curves, the paper's tables, and audits. Each command reads its flags, calls one function of another
+// package, and prints the answer.
 package privacy
 
 import "github.com/spf13/cobra"
 
-// Commands returns the commands. Each call makes new ones.
+// Commands returns new commands of this package, for the root command.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{newPlan(), newAccount(), newCalibrate(), newTradeoff(), newAudit(), newTables(), newAsk(), newRounds()}
 }

@@ -15,9 +15,8 @@ import (
 	"proactivedp/plan"
 )
 
-// Frontier draws a frontier as a PNG: the least noise multiplier against the sample size, by the
-// closed form and by the tight accountant. Both axes are logarithmic, because the interesting sizes
-// are far below N.
+// Frontier draws a frontier as a PNG: the smallest noise multiplier for each sample size, by the closed form and by
+// the tight accountant. Both axes are logarithmic, because the interesting sizes are far below N.
 func Frontier(w io.Writer, f *plan.Frontier) error {
 	if f == nil {
 		return errors.New("no Frontier")

@@ -7,10 +7,9 @@ import (
 	"proactivedp/internal/plots"
 )
 
-// Tradeoff draws trade-off curves as a PNG. For each curve it shows how much better a test is than
-// guessing, 1-α-f(α), against α, because the curves of a private release are too close to 1-α to be
-// distinguished. Lower curves are higher in the picture. Curves that are proved are solid,
-// and all others are dashed.
+// Tradeoff draws trade-off curves as a PNG. For each curve f it shows by how much a test is better than guessing,
+// 1−α−f(α), against α, because the curves of a private release are too close to 1−α to be distinguished. A lower
+// curve is higher in the picture. Curves that are proved are solid, and all others are dashed.
 func Tradeoff(w io.Writer, curves tradeoff.Curves, caption string) error {
 	p := plots.Picture{
 		Title:  "Trade-off curves: what a test gains over guessing",
