@@ -62,7 +62,7 @@ func (q AccountQuestion) Validate() error {
 		errs = append(errs, dp.CheckNotNegative("epsilon", *q.Epsilon))
 	}
 	_, err := accountants(q.Accountant, q.Accuracy)
-	return errors.Join(append(errs, err, checkEvents(q.Events))...)
+	return errors.Join(append(errs, err, dp.CheckEvents(q.Events))...)
 }
 
 // read sets the events and the notes from the file, if there is one. Rounds that do not give their
@@ -83,17 +83,6 @@ func (q *AccountQuestion) read() error {
 	}
 	q.File, q.Events, q.Notes = "", h.Events, append(q.Notes, h.Notes...)
 	return nil
-}
-
-// checkEvents reports every invalid event.
-func checkEvents(events []dp.Event) error {
-	var errs []error
-	for i, e := range events {
-		if err := e.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("event %d: %w", i, err))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Account answers an [AccountQuestion]. It returns one [Accounting] for each accountant that was asked,
@@ -148,7 +137,6 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	return all, nil
 }
 
-// accounting returns the Accounting of acc: the bound b, or the reason err.
 func (q AccountQuestion) accounting(acc dp.Accountant, b dp.Bound, err error) Accounting {
 	a := Accounting{Notes: q.Notes}
 	if err == nil {

@@ -32,7 +32,6 @@ func (q PlanQuestion) commands(p *plan.Plan) libraries.Code {
 	return c
 }
 
-// planCommand returns the command that asks the question q.
 func (q PlanQuestion) planCommand() string {
 	var flags commandLine
 	flags.count("n", q.N)
@@ -58,7 +57,6 @@ func (q PlanQuestion) planCommand() string {
 	return flags.join("proactivedp plan")
 }
 
-// accountCommand returns the command that accounts for the rounds e.
 func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	var flags commandLine
 	flags.number("noise-multiplier", e.NoiseMultiplier)

@@ -130,7 +130,6 @@ var columns = []struct {
 	{"sampling", func(e *dp.Event, field string) error { e.Sampling = dp.Sampling(field); return nil }},
 }
 
-// column returns the index of a column, or -1.
 func column(name string) int {
 	for i, c := range columns {
 		if c.name == name {

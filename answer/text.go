@@ -50,7 +50,6 @@ func (s *Tradeoff) WriteText(w io.Writer) error {
 	return nil
 }
 
-// made returns an error if s was not made by Compare.
 func (s *Tradeoff) made() error {
 	if s == nil || s.Accountant == "" {
 		return errors.New("this Tradeoff was not made by Compare")

@@ -97,7 +97,7 @@ func (q TradeoffQuestion) Validate() error {
 		errs = append(errs, fmt.Errorf("target epsilon = %v, must be in (0, 0.5): Theorem Main covers no other", q.Target))
 	}
 	return errors.Join(append(errs, dp.CheckCount("points", cmp.Or(q.Points, usualPoints), leastPoints, mostPoints),
-		dp.CheckCount("epsilons", cmp.Or(q.Epsilons, profile.Epsilons), 2, mostEpsilons), checkEvents(q.Events))...)
+		dp.CheckCount("epsilons", cmp.Or(q.Epsilons, profile.Epsilons), 2, mostEpsilons), dp.CheckEvents(q.Events))...)
 }
 
 // Compare answers a TradeoffQuestion. If pld does not cover the rounds, it returns an error that wraps
@@ -135,7 +135,6 @@ func (q TradeoffQuestion) answer(ctx context.Context) (*Curves, error) {
 	return &Curves{t, curveOdds(t.Lines), t.Lines}, nil
 }
 
-// curveOdds returns the Odds that the certified curve guarantees.
 func curveOdds(lines tradeoff.Curves) *Odds {
 	for _, c := range lines {
 		at := slices.IndexFunc(c.Points, func(p tradeoff.Point) bool { return p.Alpha == falsePositives })

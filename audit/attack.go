@@ -128,7 +128,6 @@ func divergence(a, p float64) float64 {
 	return d
 }
 
-// write writes the figures as a table.
 func (a Attack) write(w io.Writer, percent string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "attack\tvalue\t%s interval\n", percent)

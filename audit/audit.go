@@ -74,7 +74,6 @@ func newAudit(o *Options) (*audit, error) {
 	return a, nil
 }
 
-// watch runs the trainings of w and returns its checks.
 func (a *audit) watch(ctx context.Context, w watch) ([]Check, error) {
 	checks, err := w.run(ctx, a.o)
 	if err != nil {

@@ -148,7 +148,6 @@ func (t *tally) sumChecks(f *findings) {
 	}
 }
 
-// farthest returns the number that is farthest from 0.
 func farthest(xs []float64) float64 {
 	far := 0.0
 	for _, x := range xs {

@@ -86,10 +86,7 @@ func (o *Options) Validate() error {
 	if o.Runner != Virtual && o.Runner != Hogwild {
 		fail("runner = %q, must be %q or %q", o.Runner, Virtual, Hogwild)
 	}
-	if o.Runs < MinRuns || o.Runs > MaxRuns {
-		fail("runs = %d, must be in [%d, %d]", o.Runs, MinRuns, MaxRuns)
-	}
-	errs = append(errs, checkBound(o.Delta, o.Confidence))
+	errs = append(errs, dp.CheckCount("runs", o.Runs, MinRuns, MaxRuns), checkBound(o.Delta, o.Confidence))
 	if o.Workers < 1 {
 		fail("workers = %d, must be at least 1", o.Workers)
 	}

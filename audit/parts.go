@@ -47,7 +47,6 @@ type part struct {
 	Exact      bool     `json:"exact,omitempty"`
 }
 
-// made is the result of a part.
 type made struct {
 	Checks   []Check  `json:"checks,omitempty"`
 	Finding  *Finding `json:"finding,omitempty"`
@@ -55,7 +54,6 @@ type made struct {
 	Replayed bool     `json:"replayed,omitempty"`
 }
 
-// describe returns the part of an audit with these options that has the given name.
 func (o *Options) describe(name string) part {
 	p := part{Kind: PartKind, Program: version.Get().Source(), Part: name, Fault: o.Fault, FaultSize: o.FaultSize,
 		Runner: o.Runner, Seed: o.Seed, Runs: o.Runs, Delta: o.Delta, Confidence: o.Confidence,
@@ -123,7 +121,6 @@ func (a *audit) parts() []string {
 	return append(names, onePart)
 }
 
-// make computes the part of the audit with this name.
 func (a *audit) make(ctx context.Context, name string) (m made, err error) {
 	var found Finding
 	if rest, ok := strings.CutPrefix(name, watchPart); ok {

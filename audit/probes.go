@@ -155,7 +155,6 @@ func logistic() (probe, error) {
 	}, nil
 }
 
-// gradients returns a data set whose records are the given rows.
 func gradients(features int, rows ...[]float32) *data.Dataset {
 	d := &data.Dataset{Name: "gradients", Features: features, Classes: 2, Label: make([]int32, len(rows)),
 		Start: []int{0}, Synthetic: true}

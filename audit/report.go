@@ -166,10 +166,8 @@ func (r *Report) writeChecks(w io.Writer) error {
 // shownChecks is the largest number of failed checks that are shown.
 const shownChecks = 10
 
-// shownDigits is the number of digits of a bound.
 const shownDigits = 4
 
-// made returns an error if r was not made by Run.
 func (r *Report) made() error {
 	if r == nil || r.Fault == "" {
 		return errors.New("this Report was not made by Run")

@@ -35,10 +35,8 @@ type setting struct {
 	storm     bool        // messages are lost or duplicated, clients leave and return
 }
 
-// virtualOnly reports whether the setting needs the virtual clock.
 func (s setting) virtualOnly() bool { return s.adapts || s.storm }
 
-// mechanism returns the mechanism of every client.
 func (s setting) mechanism() dp.Mechanism {
 	sampling := s.sampling
 	if sampling == "" {

@@ -88,7 +88,6 @@ func (h *sheet) sum(q float64) (mean, variance, fourth float64) {
 	return q * total, variance + q*(1-q)*squares, fourth
 }
 
-// releases returns the number of releases in a run.
 func (h *sheet) releases() int { return h.clients * h.rounds }
 
 // watch is a setting whose releases are checked against the sum of clipped gradients plus
@@ -104,7 +103,6 @@ type watch struct {
 // one root (see world.leg), one after the other. The seeds are only used in the first chunk.
 const watchChunk = 10
 
-// tests returns the number of checks.
 func (p watch) tests() (int, error) {
 	h, err := newSheet(p.setting)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"proactivedp/rng"
 )
 
-// noClip is a clipping norm that never clips.
 var noClip = math.Inf(1)
 
 func scale[T float32 | float64](u []T, by T) {

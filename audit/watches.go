@@ -5,7 +5,6 @@ import (
 	"proactivedp/dp"
 )
 
-// watches returns all watches, see watch.
 func watches() ([]watch, error) {
 	logistic, err := logistic()
 	if err != nil {

@@ -80,7 +80,6 @@ func (d *Dataset) mapBy(m Affine, inPlace bool) (*Dataset, error) {
 	return out, nil
 }
 
-// mapped maps the rows of d.
 func (m Affine) mapped(d *Dataset, bad *misfits, inPlace bool) *Dataset {
 	if !m.Dense() || d.Dense() {
 		out := *d
@@ -106,7 +105,6 @@ func (m Affine) mapped(d *Dataset, bad *misfits, inPlace bool) *Dataset {
 	return d.WithDense(d.Features, dense)
 }
 
-// row maps the values of the columns in row i.
 func (m Affine) row(i int, columns []int32, from, to []float32, bad *misfits) {
 	for j, c := range columns {
 		x := float64(from[j])
@@ -133,7 +131,6 @@ type misfits struct {
 	errs []error
 }
 
-// add adds a problem in row i.
 func (f *misfits) add(i int, c int32, format string, args ...any) {
 	if len(f.errs) == mostMisfits || f.of[c] {
 		return

@@ -132,7 +132,6 @@ func LabelsOf(names []string) (*Labels, error) {
 	return ParseLabels(strings.Join(quoted, ","))
 }
 
-// isLetter reports whether a text is one letter from A to Z or from a to z.
 func isLetter(text string) bool {
 	return len(text) == 1 && (text[0] >= 'A' && text[0] <= 'Z' || text[0] >= 'a' && text[0] <= 'z')
 }

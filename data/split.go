@@ -146,7 +146,6 @@ func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out,
 	return out, in
 }
 
-// hashKey draws the key of a hash.
 func hashKey(stream *rng.Stream) (key [sha256.Size]byte) {
 	for i := range len(key) / 8 {
 		binary.LittleEndian.PutUint64(key[8*i:], stream.Uint64())
@@ -180,7 +179,6 @@ func (d *Dataset) recordHash(put *hasher, i int32) []byte {
 	return put.sum
 }
 
-// hashRecord writes all of record i to put.
 func (d *Dataset) hashRecord(put *hasher, i int) {
 	if d.Images != nil {
 		put.uint32(uint32(d.Label[i]))

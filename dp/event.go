@@ -210,6 +210,17 @@ func (e Event) Validate() error {
 	return errors.Join(errs...)
 }
 
+// CheckEvents reports every invalid event, with its number.
+func CheckEvents(events []Event) error {
+	var errs []error
+	for i, e := range events {
+		if err := e.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("event %d: %w", i, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // checkBatches returns an error unless e's rate is 1/t. The t rounds of an epoch are a constant of
 // the plan. If they were computed from the number of records, neighbours could have different t.
 func (e Event) checkBatches() error {

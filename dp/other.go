@@ -51,7 +51,6 @@ const (
 	maxLaplace      = 1e6
 )
 
-// validateOther is Validate for an event with an Other mechanism.
 func (e Event) validateOther() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

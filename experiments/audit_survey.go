@@ -149,7 +149,6 @@ func (s *survey) record(p AuditPower) []string {
 	}
 }
 
-// read reads the cells in the folder.
 func (s *survey) read() error {
 	s.known = map[string]AuditPower{}
 	path := filepath.Join(s.dir, surveyTable)

@@ -12,7 +12,6 @@ import (
 // it.
 const nearChance = 0.1
 
-// chanceColour is the colour of the baseline.
 var chanceColour = color.RGBA{150, 150, 150, 255}
 
 // addChance draws the majority-class baseline if a line ends near or below it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"proactivedp/dp"
 	"proactivedp/plan"
 )
 
@@ -12,10 +13,7 @@ const maxSeeds = 10_000
 
 // CheckSeeds returns an error if n is not a number of seeds that figures allow, in [1, 10000].
 func CheckSeeds(n int) error {
-	if n < 1 || n > maxSeeds {
-		return fmt.Errorf("seeds = %d, must be in [1, %d]", n, maxSeeds)
-	}
-	return nil
+	return dp.CheckCount("seeds", n, 1, maxSeeds)
 }
 
 // CheckPart returns an error if part is not a fraction in (0, 1]. name is the name of the number in the
@@ -27,7 +25,6 @@ func CheckPart(name string, part float64) error {
 	return nil
 }
 
-// maxSweep is the largest number of values of a sweep.
 const maxSweep = 50
 
 // CheckOnce returns an error if a value occurs twice in the list, because the same trainings would then run twice.

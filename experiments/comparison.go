@@ -51,7 +51,6 @@ func decodeComparison(all []series, results []json.RawMessage) (*comparison, err
 	return newComparison(all, slices.Collect(slices.Chunk(runs, len(runs)/len(all)))), nil
 }
 
-// part returns the comparison of some of the series.
 func (c *comparison) part(from, to int) *comparison {
 	return newComparison(c.all[from:to], c.runs[from:to])
 }
@@ -124,7 +123,6 @@ type Summary struct {
 	Diverged   int       `json:"diverged,omitempty"` // number of seeds that diverged; they count as accuracy 0, and in no other column
 }
 
-// summaries returns the summary of every series.
 func (c *comparison) summaries() []Summary {
 	if c.stored != nil {
 		return c.stored.Summaries
@@ -201,5 +199,4 @@ func (c *comparison) summary(i int, base []float64) Summary {
 	return s
 }
 
-// clockSeconds returns a virtual time in seconds.
 func clockSeconds(t sim.Time) float64 { return float64(t) / 1e9 }

@@ -108,7 +108,6 @@ func (c *comparison) privacyText(ctx context.Context, f *figureConfig) (string, 
 		epsilonAtMost(r.Certified.PerClient.EpsilonUpper), epsilonAtMost(r.Certified.PerRecord.EpsilonUpper)), nil
 }
 
-// noiseText names the noise of the runs.
 func (c *comparison) noiseText() string {
 	if sigma := c.all[0].spec.NoiseMultiplier; sigma > 0 {
 		return "σ = " + decimal.Exactly(sigma)

@@ -50,7 +50,6 @@ const unequalSpeeds = "1,1,1,0.5,0.25"
 // Custom data use all of K.
 const networkPart = 0.25
 
-// delayExperiments lists the experiments that have delay figures.
 func delayExperiments() []delayExperiment {
 	return []delayExperiment{convexExperiment(pool.Convex(train.Ridge, "phishing")).delayExperiment(),
 		mnistExperiment(pool.MNIST(pool.MNISTModel)).delayExperiment()}
@@ -100,7 +99,6 @@ func withSynchronous(delays []string) []string {
 	return append([]string{synchronous}, rest...)
 }
 
-// delayName returns the name of a permissible delay in a legend.
 func delayName(delay string) string {
 	if delay == synchronous {
 		return "synchronous"
@@ -114,7 +112,6 @@ func delayName(delay string) string {
 	return delay
 }
 
-// axisName returns a short name of a delay, for an axis.
 func axisName(delay string) string {
 	return strings.TrimPrefix(strings.Replace(delayName(delay), "synchronous", "0", 1), "τ = ")
 }

@@ -13,7 +13,6 @@ import (
 	"proactivedp/train"
 )
 
-// textWidth is the width of text on a terminal.
 const textWidth = 100
 
 func (r *DelayReport) WriteText(w io.Writer) error {

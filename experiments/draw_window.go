@@ -9,7 +9,6 @@ import (
 	"proactivedp/sim"
 )
 
-// The colours of a timeline.
 var (
 	lagColours      = plots.Palette[:5]
 	waitColour      = color.Gray{228}

@@ -21,7 +21,6 @@ type experiment struct {
 	heavy  bool         // whether figures of budgets omit the paper's own model, which takes a day
 }
 
-// name returns the beginning of the names of the experiment's figures.
 func (s experiment) name() string {
 	if s.own != "" {
 		return s.own
@@ -45,7 +44,6 @@ func experimentList() []experiment {
 	return all
 }
 
-// convexExperiment returns the experiment of logistic regression.
 func convexExperiment(p pool.Experiment) experiment {
 	return experiment{
 		Experiment: p, paper: paper.Convex(), sizes: []int{1, 5, 10, 15, 20, 26},
@@ -54,7 +52,6 @@ func convexExperiment(p pool.Experiment) experiment {
 	}
 }
 
-// mnistExperiment returns the experiment of a network on MNIST.
 func mnistExperiment(p pool.Experiment) experiment {
 	return experiment{
 		Experiment: p, paper: paper.MNIST(), sizes: []int{10, 25, 50, 100, 200, 300, 370},
@@ -63,7 +60,6 @@ func mnistExperiment(p pool.Experiment) experiment {
 	}
 }
 
-// cifarExperiment returns the experiment of a network on CIFAR-10.
 func cifarExperiment(p pool.Experiment) experiment {
 	return experiment{
 		Experiment: p, paper: paper.CIFAR(), sizes: []int{10, 25, 50, 100, 300, 500, 689},

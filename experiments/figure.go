@@ -93,7 +93,6 @@ func Figures() []Figure {
 	return append(all, convexExperiment(pool.Convex(train.Ridge, "phishing")).courseFigures()...)
 }
 
-// delayFigures returns the figures of l, in the order of the index.
 func (l delayExperiment) delayFigures() []Figure {
 	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with),
 		l.stragglerFigure("-stragglers-without-noise", l.without), l.runnersFigure(), l.throughputFigure()}

@@ -39,10 +39,8 @@ func (p *priced) epsilon() float64 {
 	return math.Inf(1)
 }
 
-// budgetPlan returns the trainings of a figure of budgets.
 type budgetPlan func(ctx context.Context, f *figureConfig) ([]priced, error)
 
-// cells returns a cell for each training and seed.
 func (b budgetPlan) cells(ctx context.Context, f *figureConfig) ([]pool.Cell, error) {
 	all, err := b(ctx, f)
 	if err != nil {
@@ -153,8 +151,7 @@ func (s experiment) budgetFigure() Figure {
 	return s.pricedFigure(s.Train.Data+"-budget", "Accuracy over the certified ε, step sizes chosen for each budget", s.overBudgets,
 		func(f *figureConfig, all []priced, p *plots.Picture) string {
 			p.Title = f.data().Name + ": what accuracy a budget buys"
-			p.XLabel = "certified ε of a record"
-			lines := linesOver(all, (*priced).epsilon)
+			lines := p.Lines
 			p.Lines = append(lines, s.statedLines(lines)...)
 			if len(s.stated()) > 0 {
 				p.Rows = s.needs(lines)
@@ -165,13 +162,13 @@ func (s experiment) budgetFigure() Figure {
 		})
 }
 
-// pricedFigure returns a figure of trainings with their costs. draw sets the logarithmic x axis, and
-// returns the advice that the figure gives.
+// pricedFigure returns a figure of trainings with their costs, over the certified ε unless draw sets
+// another logarithmic x axis. draw returns the advice that the figure gives.
 func (s experiment) pricedFigure(name, title string, plan budgetPlan,
 	draw func(f *figureConfig, all []priced, p *plots.Picture) string) Figure {
 	drawn := func(f *figureConfig, all []priced) *content {
-		picture := plots.Picture{YLabel: accuracyLabel(s.Train) + " (fraction)", LogarithmicX: true, Banner: f.banner(),
-			Caption: budgetCaption(f, all)}
+		picture := plots.Picture{XLabel: "certified ε of a record", YLabel: accuracyLabel(s.Train) + " (fraction)",
+			LogarithmicX: true, Lines: linesOver(all, (*priced).epsilon), Banner: f.banner(), Caption: budgetCaption(f, all)}
 		advice := draw(f, all, &picture)
 		picture.Caption += divergedNote(all)
 		accuracyAxis(&picture)
@@ -198,7 +195,6 @@ func (s experiment) pricedFigure(name, title string, plan budgetPlan,
 	}
 }
 
-// stated returns the accuracies that the paper states for the data set.
 func (s experiment) stated() []paper.Stated {
 	return slices.DeleteFunc(slices.Clone(s.paper.Stated), func(a paper.Stated) bool { return a.Data != s.Train.Data })
 }

@@ -58,13 +58,11 @@ type figureConfig struct {
 	loop   Loop                         // if nil, figures that need it are refused
 }
 
-// data returns the data set that the figure is made from.
 func (f *figureConfig) data() *data.Dataset { return f.source.Data() }
 
 // gradComps returns the part of K that the figure runs.
 func (f *figureConfig) gradComps(full int) int { return scaled(full, f.scale) }
 
-// scaled returns a fraction of n, rounded.
 func scaled(n int, scale float64) int { return int(math.Round(float64(n) * scale)) }
 
 // leastDraws is the least number of noise draws of a scaled figure.

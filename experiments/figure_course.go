@@ -34,7 +34,6 @@ var courseClients = []CourseClient{
 	{Epsilon: 2, Accuracy: 0.87}, {Epsilon: 3, Accuracy: 0.95},
 }
 
-// courseFigures returns the figures of courses, one for each strategy.
 func (s experiment) courseFigures() []Figure {
 	return []Figure{s.courseFigure("", "tight"), s.courseFigure("-paper", "paper")}
 }
@@ -162,7 +161,6 @@ type courseSpec struct {
 	Data    string      `json:"data_sha256"`
 }
 
-// courseCell returns a cell that runs the loop.
 func (f *figureConfig) courseCell(r LoopRequest) (pool.Cell, error) {
 	if f.loop == nil {
 		return pool.Cell{}, errors.New("loop = nil, must be given: the figure shows its course")

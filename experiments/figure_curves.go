@@ -102,7 +102,6 @@ func (c curves) within(f *figureConfig) []member {
 	return out
 }
 
-// cells returns a cell for each member and seed.
 func (c curves) cells(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 	var cells []pool.Cell
 	for _, m := range c.within(f) {

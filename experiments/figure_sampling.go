@@ -22,7 +22,6 @@ type sampledRun struct {
 	epsilons        []float64
 }
 
-// sampledRuns are by data set.
 var sampledRuns = map[string]sampledRun{
 	"phishing": {batches: 35, epochs: 20, epsilons: []float64{0.1, 0.3, 1, 3}},
 	"mnist":    {batches: 30, epochs: 8, features: scatter.Name, epsilons: []float64{0.3, 1, 3}},
@@ -38,8 +37,6 @@ func (s experiment) samplingFigure() Figure {
 		func(f *figureConfig, all []priced, p *plots.Picture) string {
 			run := sampledRuns[s.Train.Data]
 			p.Title = f.data().Name + ": how batches are drawn"
-			p.XLabel = "certified ε of a record"
-			p.Lines = linesOver(all, (*priced).epsilon)
 			p.Rows = samplingRows(all)
 			p.Caption = fmt.Sprintf("One client, %d epochs of %d batches, δ = %g, certified by pld. Poisson sampling and random "+
 				"allocation: add-or-remove adjacency; fixed size: replace-one. σ is the least for ε, and the step size is the usual "+
@@ -49,7 +46,6 @@ func (s experiment) samplingFigure() Figure {
 		})
 }
 
-// bySampling returns the trainings of the figure.
 func (s experiment) bySampling(ctx context.Context, f *figureConfig) ([]priced, error) {
 	run := sampledRuns[s.Train.Data]
 	var all []priced

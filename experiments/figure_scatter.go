@@ -47,8 +47,6 @@ func (s experiment) scatterFigure() Figure {
 	return s.pricedFigure(s.Train.Data+"-scatter", "Accuracy of scattering features over the certified ε", s.onScattering,
 		func(f *figureConfig, all []priced, p *plots.Picture) string {
 			p.Title = f.data().Name + ": softmax regression on scattering features"
-			p.XLabel = "certified ε of a record"
-			p.Lines = linesOver(all, (*priced).epsilon)
 			p.Rows = equalRows(all)
 			held := ""
 			if s.heavy {
@@ -64,7 +62,6 @@ func (s experiment) scatterFigure() Figure {
 		})
 }
 
-// onScattering returns the trainings of the figure.
 func (s experiment) onScattering(ctx context.Context, f *figureConfig) ([]priced, error) {
 	var all []priced
 	for _, series := range []struct {
@@ -93,7 +90,6 @@ func (s experiment) onScattering(ctx context.Context, f *figureConfig) ([]priced
 	return all, nil
 }
 
-// spec returns the training on a data set, without σ.
 func (p scatterPlan) spec(dataset string) train.Spec {
 	s := train.DefaultSpec()
 	s.Model, s.Data, s.FeatureMap, s.Clients, s.Delta = train.Softmax, dataset, scatter.Name, 1, p.delta

@@ -42,7 +42,6 @@ func windowCells(all []series, f *figureConfig) []pool.Cell {
 	return cells
 }
 
-// windowContent returns the content of the figure from the results of windowCells.
 func windowContent(f *figureConfig, all []series, results []json.RawMessage) (*content, error) {
 	table := [][]string{clockColumns(all[0].spec, []string{"delay", "client", "round", "lag", "aborted",
 		"begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"})}

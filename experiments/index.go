@@ -71,7 +71,6 @@ func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 	return made, errors.Join(errs...)
 }
 
-// registered reports whether a figure is in the registry.
 func registered(f Figure) bool {
 	return slices.ContainsFunc(Figures(), func(r Figure) bool { return r.Name == f.Name })
 }
@@ -96,13 +95,11 @@ var groups = []indexGroup{
 	{"Other figures", []string{"*"}},
 }
 
-// indexGroup is a part of the index.
 type indexGroup struct {
 	title    string
 	patterns []string // of names of figures, as path.Match has them
 }
 
-// groupOf returns the index in groups of the group that has the figure.
 func groupOf(figure string) int {
 	return slices.IndexFunc(groups, func(g indexGroup) bool {
 		return slices.ContainsFunc(g.patterns, func(pattern string) bool {

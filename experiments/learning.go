@@ -15,6 +15,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
@@ -62,9 +63,7 @@ const maxLearningSeeds = 10_000
 // CheckLearning returns an error if TrainCurve cannot make a learning curve of the spec with this number of seeds.
 func CheckLearning(spec train.Spec, seeds int) error {
 	var errs []error
-	if seeds < 1 || seeds > maxLearningSeeds {
-		errs = append(errs, fmt.Errorf("seeds = %d, must be in [1, %d]", seeds, maxLearningSeeds))
-	}
+	errs = append(errs, dp.CheckCount("seeds", seeds, 1, maxLearningSeeds))
 	if spec.SeedFromOS {
 		errs = append(errs, errors.New("a learning curve needs numbered seeds, must not use the operating "+
 			"system's randomness"))

@@ -88,7 +88,6 @@ type Manifest struct {
 	SHA256  string          `json:"manifest_sha256"`        // see results.WriteManifest
 }
 
-// command returns the command that makes the figure again, or "".
 func (o MakeOptions) command(figure Figure, synthetic bool) string {
 	if o.Command == nil {
 		return ""

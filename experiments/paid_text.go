@@ -9,7 +9,6 @@ import (
 	"proactivedp/train/pool"
 )
 
-// paidColumns is the header of paidRecord.
 var paidColumns = []string{"grad_computations_min", "grad_computations_max", "largest_sample_size", "theta",
 	"certified_epsilon_per_client_worst", "certified_epsilon_per_record"}
 

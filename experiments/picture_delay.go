@@ -13,7 +13,6 @@ import (
 	"proactivedp/train/pool"
 )
 
-// heading returns the common parts of the pictures of a comparison.
 func heading(f *figureConfig, c *comparison, what string) plots.Picture {
 	return plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: %s", f.data().Name, train.ModelTitle(c.all[0].spec.Model), what),
@@ -101,10 +100,8 @@ func skipStart(p *plots.Picture) {
 	p.YLabel += fmt.Sprintf(", axis from %.1f", low)
 }
 
-// delayLabel is the label of an axis of permissible delays.
 const delayLabel = "permissible delay: rounds behind, at most"
 
-// accuracyLabel is the label of an axis of accuracies.
 func accuracyLabel(s train.Spec) string {
 	if s.Holdout > 0 {
 		return "held-out " + s.MetricName()

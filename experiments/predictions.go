@@ -266,7 +266,6 @@ type PredictionFit struct {
 	Rank   *float64 `json:"rank_correlation"` // nil if all predicted or all real accuracies are equal
 }
 
-// predictionsTitle is the title of the figure of predictions.
 const predictionsTitle = "Errors of predicted test accuracies"
 
 // PredictionReport has predicted and real accuracies, and scores of the ways to predict.
@@ -362,7 +361,6 @@ func (r *PredictionReport) rows() [][]string {
 	return rows
 }
 
-// picture draws the error of every prediction, with its interval.
 func (r *PredictionReport) picture(seeds int) plots.Picture {
 	low, high := math.Inf(1), 0.0
 	for _, c := range r.Checked {

@@ -65,7 +65,6 @@ func writeIndexAgain(dir string, figures []Figure) error {
 	return writeIndex(dir, figures)
 }
 
-// checkOut reports a folder that does not exist.
 func checkOut(out string) error {
 	info, err := os.Stat(out)
 	if err != nil {

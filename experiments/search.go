@@ -101,7 +101,6 @@ func (s SearchSpec) Validate() error {
 	return errors.Join(errs...)
 }
 
-// whole returns the training with the search's fraction of its gradients.
 func (s SearchSpec) whole(t train.Spec) train.Spec {
 	t.GradComps = int(math.Round(float64(t.GradComps) * s.Scale))
 	return t
@@ -173,7 +172,6 @@ func (f found) how() string {
 		f.proxy(), f.run.SampleSize, f.run.GradComps)
 }
 
-// search runs the grid.
 func (s SearchSpec) search(ctx context.Context, source *train.Source, o pool.Options) (
 	all []found, spent pool.Spent, err error,
 ) {

@@ -107,7 +107,6 @@ func (o SearchOptions) CheckOut() error {
 	return err
 }
 
-// command returns the command that repeats the search, or "".
 func (o SearchOptions) command(s SearchSpec) string {
 	if o.Command == nil {
 		return ""

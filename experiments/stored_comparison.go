@@ -28,7 +28,6 @@ func redrawComparisons(parts func(f *figureConfig) [][]series,
 	}
 }
 
-// storedComparisons reads the comparisons of a figure from its folder.
 func storedComparisons(f *figureConfig, k *storedFigure, parts [][]series) ([]*comparison, error) {
 	text := k.config
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) { // a figure of one comparison has no list

@@ -10,14 +10,12 @@ import (
 	"proactivedp/train/pool"
 )
 
-// storedFigure is a figure that was read from its folder.
 type storedFigure struct {
 	Manifest
 	config json.RawMessage // of the manifest
 	table  results.Table
 }
 
-// readStored reads the content of a figure's folder in dir.
 func readStored(dir, folder string) (*storedFigure, error) {
 	text, err := results.ManifestText(dir, folder)
 	if err != nil {

@@ -61,7 +61,6 @@ func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	return &Network{m.name, net, m.automatic}, nil
 }
 
-// networkScratch is the Scratch of a Network.
 type networkScratch struct {
 	nn      *nn.Scratch
 	dropout *rng.Stream

@@ -101,7 +101,6 @@ func EvaluateLogits(z []float64, predicted []int32, b data.Batch) *Evaluation {
 	return e
 }
 
-// confusion returns the evaluation of predicted classes.
 func confusion(predicted []int32, b data.Batch) *Evaluation {
 	e := &Evaluation{Confusion: make([][]int, b.Data.Classes)}
 	for c := range e.Confusion {
@@ -203,7 +202,6 @@ func auc(z []float64, b data.Batch) (float64, bool) {
 	}
 }
 
-// scored is an example with its score for a class.
 type scored struct {
 	score float64
 	in    bool // whether the example is of the class

@@ -27,7 +27,6 @@ func newAffine(n *Net, out, in, fanOut, positions int) affine {
 
 func (a *affine) parameters() *affine { return a }
 
-// size returns the number of parameters.
 func (a *affine) size() int { return a.out * (a.in + 1) }
 
 // weights and biases return the layer's parts of params.

@@ -2,7 +2,6 @@ package nn
 
 import "proactivedp/internal/f32"
 
-// conv is a convolution.
 type conv struct {
 	affine
 	Conv
@@ -67,7 +66,6 @@ func (l Conv) check(n *Net, in *value) error {
 	return p.join()
 }
 
-// output returns the shape of the output of a valid layer.
 func (l Conv) output(in Shape) Shape {
 	size := func(in int) int { return (in+2*l.Pad-l.Kernel)/l.Stride + 1 }
 	return Shape{l.Out, size(in.Height), size(in.Width)}

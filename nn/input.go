@@ -44,7 +44,6 @@ func (in *input) load(s *Scratch, batch data.Batch, first, b int) {
 	})
 }
 
-// read sets x to example i of the batch.
 func (in *input) read(x []float32, batch data.Batch, i int) {
 	shape, images := in.out.Shape, batch.Data.Images
 	switch {

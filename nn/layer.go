@@ -57,7 +57,6 @@ func (l MaxPool) String() string { return "max pool" }
 func (l AvgPool) String() string { return "average pool" }
 func (l Dropout) String() string { return fmt.Sprintf("dropout %v", l.Rate) }
 
-// problems collects the errors of a layer.
 type problems []error
 
 // need adds "what = value, must be …" unless ok.

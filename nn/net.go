@@ -163,7 +163,6 @@ func (n *Net) append(s stage) {
 	n.features = append(n.features, s)
 }
 
-// newValue adds a value at the end.
 func (n *Net) newValue(shape Shape) *value {
 	v := &value{layout: layout{Shape: shape}, derived: len(n.learners) > 0}
 	n.values = append(n.values, v)

@@ -70,7 +70,6 @@ func (p *product) inPairs(n *Net, c *conv) {
 	p.weights, p.read = n.newFloats(c.affine.out*c.affine.in/2, 1), n.newFloats(p.source.size()/2, 1)
 }
 
-// inPairs returns the grid of pairs of channels.
 func (g grid) inPairs() grid {
 	g.channels /= 2
 	return g
@@ -105,7 +104,6 @@ func (p *product) run(s *Scratch, w, bias []float32, first, end int) {
 	}
 }
 
-// pair returns the pairs of the input x.
 func (p *product) pair(s *Scratch, x []float32) []float32 {
 	read, plane := s.float(p.read, 0), p.source.plane()
 	for c := 0; c < p.source.Channels; c += 2 {

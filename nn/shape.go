@@ -41,7 +41,6 @@ func (l layout) at(c, y, x int) int {
 	return c*l.plane() + (y+l.border)*l.row() + (x+l.border)*f32.Lanes
 }
 
-// part is a part of a range.
 type part struct{ start, len int }
 
 // split divides n into the fewest parts of at most most, as equal as possible.

@@ -309,7 +309,6 @@ func tooLittle(kn float64) string {
 	return fmt.Sprintf("k·N = %s is less than one gradient computation", down(kn, 3))
 }
 
-// ifGiven returns name if the condition is true, and "" otherwise.
 func ifGiven(name string, is bool) string {
 	if is {
 		return name

@@ -318,7 +318,6 @@ func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accou
 	return e
 }
 
-// made returns an error if c was not made by Calibrate.
 func (c *Calibration) made() error {
 	if c == nil || c.Accountant == "" {
 		return errors.New("this Calibration was not made by Calibrate")

@@ -177,7 +177,6 @@ func (f *Frontier) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// made returns an error if f was not made by Plan.Frontier.
 func (f *Frontier) made() error {
 	if f == nil || f.N < 1 {
 		return errors.New("this Frontier was not made by Plan.Frontier")

@@ -56,7 +56,7 @@ func (h History) Fixed() ([]dp.Event, error) {
 	return h.Events, nil
 }
 
-// ReadEvents reads events from JSON in one of these forms:
+// ReadHistory reads events from JSON in one of these forms:
 //
 //	[event, …]
 //	{"events": [event, …]}
@@ -81,18 +81,8 @@ func (h History) Fixed() ([]dp.Event, error) {
 // An object with the key "releases" may be any report of this program. Its other keys are ignored,
 // except for the notes of [History]. A key that is similar to "filter" is an error.
 //
-// A history that records a filter is an error, see [ReadHistory].
-func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
-	h, err := ReadHistory(r, sampling, adjacency)
-	if err != nil {
-		return nil, err
-	}
-	return h.Fixed()
-}
-
-// ReadHistory reads the same forms as [ReadEvents], and also the key "filter" of an object. Its value
-// has the keys epsilon, delta and orders: the [rdp.Limits] that were fixed before the first release. If
-// it also has "recorded": false, [History.Late] is set.
+// The key "filter" of an object has the keys epsilon, delta and orders: the [rdp.Limits] that were
+// fixed before the first release. If it also has "recorded": false, [History.Late] is set.
 func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (History, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxEventsBytes))
 	if err != nil {
@@ -205,7 +195,6 @@ func (r report) notes() ([]string, error) {
 	return notes, nil
 }
 
-// filterRow is a filter in a file.
 type filterRow struct {
 	rdp.Limits
 	Recorded *bool `json:"recorded,omitempty"` // whether it was recorded before the first release; true if missing
@@ -286,7 +275,6 @@ func refuseMisspelt(text []byte) error {
 	return nil
 }
 
-// releaseRow is a release in a file.
 type releaseRow struct {
 	Noise *struct {
 		Root string `json:"root"`
@@ -325,7 +313,6 @@ func (r releaseRow) read(sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Eve
 	return events, errors.Join(errs...)
 }
 
-// run is the number of a run in a file.
 type run uint64
 
 // UnmarshalJSON reads the number exactly; a float64 would round it.

@@ -56,7 +56,6 @@ func (rs Remedies) texts() []string {
 	return texts
 }
 
-// add appends a remedy.
 func (rs *Remedies) add(change string, to float64, method Method, text string) {
 	if change == "" {
 		to = 0

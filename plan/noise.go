@@ -40,7 +40,7 @@ func LeastNoise(
 		return noisy
 	}
 	squares, adjacency := 0.0, dp.Adjacency("")
-	errs.add(checkEvents(with(1)))
+	errs.add(dp.CheckEvents(with(1)))
 	for _, e := range events {
 		if e.Other != "" {
 			continue

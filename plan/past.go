@@ -9,7 +9,7 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// MaxEventsBytes is the largest input of [ReadEvents], in bytes. It is enough for about a quarter of a
+// MaxEventsBytes is the largest input of [ReadHistory], in bytes. It is enough for about a quarter of a
 // million events.
 const MaxEventsBytes = 16 << 20
 
@@ -117,14 +117,4 @@ func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event
 		e.Adjacency = dp.NaturalAdjacency(e.Sampling)
 	}
 	return e
-}
-
-func checkEvents(events []dp.Event) error {
-	var errs []error
-	for i, e := range events {
-		if err := e.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("event %d: %w", i, err))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -220,7 +220,6 @@ func (p *Plan) runs(s, rounds, k int) {
 	}
 }
 
-// made returns an error if p was not made by Solve.
 func (p *Plan) made() error {
 	if p == nil || p.N < 1 {
 		return errors.New("this Plan was not made by Solve")

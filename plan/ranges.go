@@ -11,7 +11,6 @@ import (
 // minDefaultN is the least N for which δ defaults to 1/N. A δ above 1/100 is too weak to be a default.
 const minDefaultN = 100
 
-// rangeErrors collects the errors of a request.
 type rangeErrors struct{ errs []error }
 
 func (r *rangeErrors) add(err error) { r.errs = append(r.errs, err) }

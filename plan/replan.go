@@ -59,7 +59,7 @@ func (r NextRequest) Validate() error {
 	if len(r.Past) == 0 {
 		errs.fail("there are no past rounds, must be at least one event")
 	}
-	errs.add(checkEvents(r.Past))
+	errs.add(dp.CheckEvents(r.Past))
 	for i, e := range r.Past {
 		if e.Other != "" {
 			errs.add(fmt.Errorf("event %d: mechanism %s, no further legs can be planned after it: the filter counts rounds of "+
@@ -399,7 +399,6 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 	return e.Reason()
 }
 
-// made returns an error if p was not made by Replan.
 func (p *Next) made() error {
 	if p == nil || p.N < 1 {
 		return errors.New("this Next was not made by Replan")

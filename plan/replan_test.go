@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -343,13 +344,22 @@ func TestReplanOfOneComputation(t *testing.T) {
 	}
 }
 
+// fixedEvents reads events of rounds that were fixed beforehand.
+func fixedEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
+	h, err := ReadHistory(r, sampling, adjacency)
+	if err != nil {
+		return nil, err
+	}
+	return h.Fixed()
+}
+
 func TestReadEvents(t *testing.T) {
 	const scheme = `{"sampling":"poisson","adjacency":"add-or-remove",`
 	const one = scheme + `"noise_multiplier":8,"sample_size":100,"dataset_size":10000,"count":500}`
 	const byRate = scheme + `"noise_multiplier":8,"sample_rate":0.01,"count":500}`
 	const short = `{"sigma":8,"sample_size":100,"dataset_size":10000,"steps":500}`
 	read := func(text string) ([]dp.Event, error) {
-		return ReadEvents(strings.NewReader(text), dp.Poisson, dp.AddOrRemove)
+		return fixedEvents(strings.NewReader(text), dp.Poisson, dp.AddOrRemove)
 	}
 	for text, want := range map[string]int{"[" + one + "]": 1, ` {"events": [` + one + `,` + byRate + `]} `: 2, "[" +
 		short + "]": 1} {
@@ -386,7 +396,7 @@ func TestReadEvents(t *testing.T) {
 			t.Errorf("%s: want %q, got %+v, %v", text, want, events, err)
 		}
 	}
-	if _, err := ReadEvents(failing{}, dp.Poisson, ""); !errors.Is(err, errFailing) {
+	if _, err := fixedEvents(failing{}, dp.Poisson, ""); !errors.Is(err, errFailing) {
 		t.Errorf("the reader's error is lost: %v", err)
 	}
 }
@@ -405,7 +415,7 @@ func TestReadEventsEndsOnMalformedJSON(t *testing.T) {
 	for _, text := range malformed {
 		done := make(chan error, 1)
 		go func() {
-			_, err := ReadEvents(strings.NewReader(text), dp.Poisson, "")
+			_, err := fixedEvents(strings.NewReader(text), dp.Poisson, "")
 			done <- err
 		}()
 		select {
@@ -428,7 +438,7 @@ func (endless) Read(p []byte) (int, error) {
 }
 
 func TestReadEventsIsBounded(t *testing.T) {
-	_, err := ReadEvents(endless{}, dp.Poisson, "")
+	_, err := fixedEvents(endless{}, dp.Poisson, "")
 	if err == nil || !strings.Contains(err.Error(), "events: too large: more than 16777216 bytes") {
 		t.Error(err)
 	}
@@ -442,7 +452,7 @@ func FuzzReadEvents(f *testing.F) {
 	f.Add("[x]")
 	f.Add(`{"events": [{"sigma": 1, "sigma": 2}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		events, err := ReadEvents(strings.NewReader(text), dp.Poisson, "")
+		events, err := fixedEvents(strings.NewReader(text), dp.Poisson, "")
 		if err != nil {
 			return
 		}
@@ -455,7 +465,7 @@ func FuzzReadEvents(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := ReadEvents(bytes.NewReader(again), dp.FixedSize, ""); err != nil ||
+		if back, err := fixedEvents(bytes.NewReader(again), dp.FixedSize, ""); err != nil ||
 			!slices.Equal(back, events) {
 			t.Errorf("%s: %+v, %v", again, back, err)
 		}

@@ -602,7 +602,6 @@ func (p *Next) Statement() string {
 	return claim.Noted("Privacy. "+p.statement(p.release(p.Event())), p.Notes)
 }
 
-// statement returns the privacy statement of all rounds.
 func (p *Next) statement(all []dp.Event) string {
 	if f := p.Filter; f != nil {
 		return claim.AdaptiveStatement(claim.PerRecord, *p.Bound, f.Orders, f.Recorded, all...)

@@ -13,7 +13,7 @@ func TestZeroValues(t *testing.T) {
 		Exported: []any{
 			new(Calibration), new(Frontier), new(History), new(Infeasible), new(Method), new(Next),
 			new(NextRequest), new(Batch), new(Plan), new(Request), new(Target), new(Theorem), Calibrate, CheckBudget, CheckEpsilon,
-			Compare, LeastNoise, ParseMethod, ReadEvents, ReadHistory, Replan, Rounds, Solve, WriteBatches,
+			Compare, LeastNoise, ParseMethod, ReadHistory, Replan, Rounds, Solve, WriteBatches,
 		},
 		Given: []any{gdp.Accountant{}},
 		Unusable: map[string]string{

@@ -178,7 +178,6 @@ func (e *exact) expHalfSquareX() bool {
 // oneIn reports whether an event of probability 1/n happens.
 func (e *exact) oneIn(n int) bool { return n == 1 || e.stream.IntN(n) == 0 }
 
-// digit draws a new digit.
 func (e *exact) digit() uint64 { return e.stream.Uint64() >> (64 - e.width) }
 
 // x returns digit i of the fraction x. All digits before it must have been drawn.

@@ -19,7 +19,6 @@ type Name struct {
 	Run  uint64 `json:"run"`
 }
 
-// maxRootName bounds the name of a root, in bytes.
 const maxRootName = 200
 
 const (

@@ -148,7 +148,6 @@ func (v *Virtual) checkUpdates(s *virtualState) error {
 	return nil
 }
 
-// made returns an error if the checkpoint was not opened.
 func (k *Checkpoint) made() error {
 	if k == nil || k.state == nil {
 		return errors.New("this Checkpoint was not made by OpenCheckpoint")

@@ -27,7 +27,6 @@ type Dependent interface {
 	For(client int, before []int) Delay
 }
 
-// permitted returns the Υ of one client.
 func permitted(d Delay, client int, before []int) Delay {
 	if d, ok := d.(Dependent); ok {
 		return d.For(client, before)

@@ -6,7 +6,6 @@ import (
 
 // This file implements each kind of event.
 
-// happen processes one event.
 func (v *Virtual) happen(e *event) error {
 	switch e.kind {
 	case roundEnds:

@@ -89,7 +89,6 @@ type hogwild struct {
 	workspaces *sharedThings[Workspace] // working memory of Compute
 }
 
-// node is a client with its channels.
 type node struct {
 	client    *Client
 	mailbox   chan broadcast // the newest broadcast for the client

@@ -51,7 +51,6 @@ func violated(i Invariant, format string, args ...any) error {
 // the functions below assert them in all other runs too. An assertion costs no more than the
 // operation that it checks.
 
-// assert panics if an invariant does not hold.
 func assert(holds bool, i Invariant, format string, args ...any) {
 	if !holds {
 		panic(violated(i, format, args...))

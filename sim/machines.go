@@ -90,7 +90,6 @@ func (c *Config) InitialModel() []float32 {
 	return x
 }
 
-// made returns an error if s was not made by NewServer.
 func (s *Server) made() error {
 	if s == nil || s.sched == nil {
 		return errors.New("this Server was not made by NewServer")
@@ -98,7 +97,6 @@ func (s *Server) made() error {
 	return nil
 }
 
-// made returns an error if c was not made by NewClient.
 func (c *Client) made() error {
 	if c == nil || c.sched == nil {
 		return errors.New("this Client was not made by NewClient")

@@ -20,7 +20,6 @@ func (v *Virtual) turn(c *Client, kind eventKind, mean time.Duration) {
 	v.enter(after, &event{client: uint32(c.id), kind: kind})
 }
 
-// leave processes the departure of a client.
 func (v *Virtual) leave(c *Client) {
 	st := &v.stations[c.id]
 	st.away, st.left = true, v.now

@@ -12,7 +12,6 @@ import (
 // Time is a point on the virtual clock, in nanoseconds from the start.
 type Time int64
 
-// eventKind is the kind of an event.
 type eventKind uint8
 
 const (
@@ -29,10 +28,8 @@ const (
 	eventKinds // how many kinds there are
 )
 
-// update reports whether an event of this kind carries an update.
 func (k eventKind) update() bool { return k == updateArrives || k == updateResent }
 
-// broadcast reports whether an event of this kind carries a broadcast.
 func (k eventKind) broadcast() bool {
 	return k == broadcastArrives || k == broadcastArrivesAtAll || k == broadcastResent
 }
@@ -145,7 +142,6 @@ func (a *agenda) enter(e *event) {
 	a.line[len(a.line)-1].set(e)
 }
 
-// take removes the event that next returns and copies it to to.
 func (a *agenda) take(next, to *event) {
 	if len(a.queue) > 0 && next == &a.queue[0] {
 		a.queue.pop(to)
@@ -177,7 +173,6 @@ func (a *agenda) remove(match func(event) bool) {
 // heavy-tailed distribution can be that long.
 var ErrClock = errors.New("the virtual clock cannot hold a time so late")
 
-// enter schedules an event to happen after the given time.
 func (v *Virtual) enter(after time.Duration, e *event) {
 	if after > clock.Beyond-1-time.Duration(v.now) {
 		v.failed = ErrClock

@@ -92,7 +92,6 @@ func (c *Client) visit(k *stateCodec) {
 	c.state.visit(k)
 }
 
-// writeState writes a state in the format above.
 func writeState(w io.Writer, magic string, f frame, visit func(*stateCodec)) error {
 	sum := sha256.New()
 	both := io.MultiWriter(w, sum)

@@ -124,7 +124,6 @@ func (s *Server) Expel(client int) (broadcast bool) {
 	return s.state.advance(s.sched.rounds)
 }
 
-// expelled reports whether a client was expelled.
 func (s *Server) expelled(client int) bool { return s.gone != nil && s.gone[client] }
 
 // add records a round and reports whether it is new.

@@ -15,7 +15,6 @@ type soonestQueue[T any] struct {
 	closed  bool
 }
 
-// newSoonestQueue returns an empty queue.
 func newSoonestQueue[T any]() *soonestQueue[T] {
 	q := new(soonestQueue[T])
 	q.changed.L = &q.lock

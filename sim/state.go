@@ -183,7 +183,6 @@ func (s *virtualState) check(f *frame) error {
 	return errors.Join(errs...)
 }
 
-// check returns an error if a client's state contradicts itself.
 func (s *clientState) check(rounds int) error {
 	released := 0
 	for _, e := range s.ledger.Events() {
@@ -204,7 +203,6 @@ func (s *clientState) check(rounds int) error {
 	return nil
 }
 
-// check returns an error if a server's state contradicts itself.
 func (s *serverState) check(clients int) error {
 	if n := len(s.clients); n != clients {
 		return fmt.Errorf("clients = %d, must be %d", n, clients)

@@ -255,7 +255,6 @@ func (c *Config) CheckFreeRunning() error {
 	return errors.Join(errs...)
 }
 
-// made returns an error if there is no configuration.
 func (c *Config) made() error {
 	if c == nil {
 		return errors.New("no Config")

@@ -178,7 +178,6 @@ func (v *Virtual) Step() (bool, error) {
 	return v.failed == nil, v.failed
 }
 
-// made returns an error if v was not made by NewVirtual.
 func (v *Virtual) made() error {
 	if v == nil || v.cfg == nil {
 		return errors.New("this Virtual was not made by NewVirtual")

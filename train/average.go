@@ -74,7 +74,6 @@ func (a *averager) observe(next sim.Observer) sim.Observer {
 	}
 }
 
-// add adds a broadcast to the mean.
 func (a *averager) add(v []float32) {
 	a.count++
 	weight := 1 / float64(a.count)
@@ -86,7 +85,6 @@ func (a *averager) add(v []float32) {
 	}
 }
 
-// params returns the averaged model.
 func (a *averager) params() []float32 {
 	params := make([]float32, len(a.mean))
 	for i, x := range a.mean {

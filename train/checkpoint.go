@@ -256,7 +256,6 @@ func CheckKeep(path string, key []byte) error {
 	return nil
 }
 
-// made returns an error if c was not opened.
 func (c *Checkpoint) made() error {
 	if c == nil || c.state == nil {
 		return errors.New("this Checkpoint was not made by OpenCheckpoint")

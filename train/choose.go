@@ -85,7 +85,6 @@ func (s Spec) TriedClips() []float64 {
 	return []float64{0.1, 0.3, 1}
 }
 
-// digitsOf returns v rounded to n significant digits.
 func digitsOf(v float64, n int) float64 {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
 	if err != nil {

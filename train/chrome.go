@@ -131,7 +131,6 @@ type traceArgs map[string]any
 // micros is a time that is written in microseconds with three decimals.
 type micros sim.Time
 
-// MarshalJSON implements json.Marshaler.
 func (m micros) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%d.%03d", m/1000, m%1000), nil
 }
@@ -225,7 +224,6 @@ func (t *Trace) endRound(h sim.Happening) {
 	t.slice(clientTrack(h.Client), name, began.At, h.At, args)
 }
 
-// made returns an error if t was not made by NewTrace.
 func (t *Trace) made() error {
 	if t == nil || t.w == nil {
 		return errors.New("this Trace was not made by NewTrace")

@@ -152,7 +152,6 @@ func writeONNX(w io.Writer, e exported) error {
 // probabilities names the output of a classifier.
 const probabilities = "probabilities"
 
-// arraysOf returns the layers of a model, and the parts of its parameters as arrays.
 func arraysOf(m models.Model, params []float32) ([]models.Layer, []numpy.Array, error) {
 	layered, ok := m.(models.Layered)
 	if !ok {

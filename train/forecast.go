@@ -174,7 +174,6 @@ func (p *Prepared) Rates() (gradient, rest float64, err error) {
 	return gradients.Seconds() / float64(examples), rests.Seconds() / float64(times), nil
 }
 
-// dataBytes returns the size of a data set in memory.
 func dataBytes(d *data.Dataset) int64 {
 	words := len(d.Label) + len(d.Index) + len(d.Value) + 2*len(d.Start)
 	if d.Targets != nil {
@@ -221,7 +220,6 @@ memory          %s at the most, estimated
 	return report.WriteNotes(w, f.Notes)
 }
 
-// made returns an error if f is nil.
 func (f *Forecast) made() error {
 	if f == nil {
 		return errors.New("no Forecast")

@@ -272,7 +272,6 @@ func (m ClassMetrics) WriteText(w io.Writer) error {
 	return nil
 }
 
-// defined returns a number with its name, or that it is not defined.
 func defined(name string, x *float64) string {
 	if x == nil {
 		return "no " + name

@@ -35,7 +35,6 @@ const (
 	AlexNetDropout = "alexnet-dropout" // AlexNet with dropout after its first two dense layers
 )
 
-// modelKind describes a model.
 type modelKind struct {
 	name, title string
 	network     bool

@@ -82,15 +82,12 @@ type composing struct {
 	more []dp.Event
 }
 
-// Name implements dp.Accountant.
 func (c composing) Name() string { return c.acc.Name() }
 
-// Epsilon implements dp.Accountant.
 func (c composing) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	return c.acc.Epsilon(ctx, slices.Concat(events, c.more), delta)
 }
 
-// Delta implements dp.Accountant.
 func (c composing) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	return c.acc.Delta(ctx, slices.Concat(events, c.more), epsilon)
 }

@@ -298,7 +298,6 @@ func (r *Report) gradients() string {
 		r.GradComps, decimal.Up(r.Theta, 4))
 }
 
-// made returns an error if r was not made by Prepared.Train.
 func (r *Report) made() error {
 	if r == nil || r.Spec == (Spec{}) {
 		return errors.New("this Report was not made by Prepared.Train")

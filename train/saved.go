@@ -200,7 +200,6 @@ func (s Saved) recipe() (string, error) {
 	return m.String(), err
 }
 
-// writeHeader writes the file of a model.
 func writeHeader(path string, header []byte, params []float32) error {
 	return files.Write(path, func(w io.Writer) error {
 		return savedFormat.Write(w, header, nil, func(w io.Writer) error {
@@ -346,7 +345,6 @@ func (s *Saved) read() (*data.Dataset, error) {
 	return d, nil
 }
 
-// maxSide is the largest side of an image.
 const maxSide = 1 << 15
 
 // Fits returns an error if the model cannot label the records of d. d must be as it was read from its file.
@@ -464,7 +462,6 @@ func (s *Saved) each(d *data.Dataset, f func(from, to int, b data.Batch, scratch
 	return nil
 }
 
-// opened returns an error if s has no parameters.
 func (s *Saved) opened() error {
 	if s == nil || s.model == nil {
 		return errors.New("predict: the model has no parameters, must come from OpenModel")
@@ -472,7 +469,6 @@ func (s *Saved) opened() error {
 	return nil
 }
 
-// made returns an error if s is not a model.
 func (s *Saved) made() error {
 	if s == nil || s.Params == 0 {
 		return errors.New("this Saved was not made by OpenModel")

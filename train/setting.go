@@ -89,7 +89,6 @@ type cost struct {
 	Delta   *float64 `json:"delta"`
 }
 
-// text formats the bound.
 func (c cost) text() string {
 	if c.Epsilon == nil || c.Delta == nil {
 		return "an ε that the file does not state"
@@ -210,7 +209,6 @@ func readProposal(text []byte, rank int) (*Setting, error) {
 	return nil, fmt.Errorf("rank = %d, must be one of the file's %d proposals", rank, len(file.Proposals))
 }
 
-// check returns an error if the plan cannot be trained.
 func (p *plannedRun) check() error {
 	switch {
 	case p.Records < 1 || p.Clients < 1 || p.Sampling == "":
@@ -305,7 +303,6 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	return nil
 }
 
-// made returns an error if s was not made by ReadSetting.
 func (s *Setting) made() error {
 	if s == nil || s.proposed == nil && s.planned == (plannedRun{}) && s.allowed == nil {
 		return errors.New("this Setting was not made by ReadSetting")

@@ -98,7 +98,6 @@ type deal struct {
 	test data.Subset
 }
 
-// of returns the deal with the records of another data set.
 func (d deal) of(set *data.Dataset) deal {
 	d.rows, d.test.Data = slices.Clone(d.rows), set
 	for i := range d.rows {
@@ -297,7 +296,6 @@ func (s *Source) readTrace(file string) (trace, error) {
 	return t, err
 }
 
-// made returns an error if s was not made by NewSource.
 func (s *Source) made() error {
 	if s == nil || s.hash == nil {
 		return errors.New("this Source was not made by NewSource")

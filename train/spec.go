@@ -274,9 +274,7 @@ func parseResend(text string) (time.Duration, error) {
 func (s Spec) Validate() error {
 	p, err := s.parse()
 	errs := []error{err, p.steps.Validate()}
-	if s.Clients < 1 || s.Clients > sim.MaxClients {
-		errs = append(errs, fmt.Errorf("clients = %d, must be in [1, %d]", s.Clients, sim.MaxClients))
-	}
+	errs = append(errs, dp.CheckCount("clients", s.Clients, 1, sim.MaxClients))
 	errs = append(errs, s.inputs().validate()...)
 	errs = append(errs, s.checkLambda())
 	errs = append(errs, s.checkMetric())
@@ -400,7 +398,6 @@ func (s Spec) checkHogwild(cfg sim.Config) error {
 	return errors.Join(realclock.Check(&cfg), realclock.CheckScale(s.TimeScale))
 }
 
-// maxLambda is the largest penalty.
 const maxLambda = 1e6
 
 // checkMetric returns an error for a metric or another setting that the model does not have.
@@ -455,7 +452,6 @@ func (s Spec) lambda(n int) float64 {
 // inputs returns how the records are transformed for the model.
 func (s Spec) inputs() inputs { return inputs{s.FeatureMap, s.InputScale} }
 
-// mechanism returns the mechanism of the spec for clients with n records.
 func (s Spec) mechanism(p parsed, n int) dp.Mechanism {
 	return dp.Mechanism{
 		Sampling: p.sampling, Adjacency: dp.NaturalAdjacency(p.sampling),
@@ -545,7 +541,6 @@ func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Cont
 	return v.Run, nil
 }
 
-// made returns an error if p was not made by Source.Prepare.
 func (p *Prepared) made() error {
 	if p == nil || p.Config == nil || p.source == nil {
 		return errors.New("this Prepared was not made by Source.Prepare")

@@ -99,7 +99,6 @@ func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	return p, nil
 }
 
-// check returns an error for every problem of the participants.
 func (l Stage) check(spec Spec) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("stage: "+format, args...)) }

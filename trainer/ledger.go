@@ -136,7 +136,6 @@ func atLeast(e, plan dp.Event) bool {
 		e.NoiseMultiplier <= plan.NoiseMultiplier && e.SampleRate() >= plan.SampleRate() && e.Count >= plan.Count
 }
 
-// events returns the rounds of all stages.
 func (l *Ledger) events() ([]dp.Event, error) {
 	lists := make([][]dp.Event, len(l.Releases))
 	for i, r := range l.Releases {
@@ -365,7 +364,6 @@ func (l *Ledger) begin(task Task, key string) error {
 	return nil
 }
 
-// note sets the notes.
 func (l *Ledger) note() {
 	l.Notes = []string{noteReported}
 	if len(l.Stages) > 1 {

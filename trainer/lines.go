@@ -51,7 +51,6 @@ const (
 	MaxStderr = 1 << 20
 )
 
-// parseLine returns the content of a line.
 func parseLine(text []byte) (Line, error) {
 	var l Line
 	if err := strictjson.DecodeWhole(text, &l, MaxLine); err != nil {

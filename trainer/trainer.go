@@ -254,7 +254,6 @@ func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
 	return result, files.Write(path, files.JSON(kept{task, result}))
 }
 
-// name returns the name of the task's files.
 func (t *Trainer) name(task Task) (string, error) {
 	text, err := json.Marshal(task)
 	if err != nil {

@@ -33,7 +33,6 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	return &limitedConn{Conn: conn, release: sync.OnceFunc(func() { <-l.free })}, nil
 }
 
-// Close closes the listener.
 func (l *limitedListener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()

@@ -57,7 +57,6 @@ type Server struct {
 	takeTime  time.Duration
 }
 
-// lastLine keeps the last line that was written to it.
 type lastLine struct {
 	mutex sync.Mutex
 	text  string
@@ -87,7 +86,6 @@ func (l *lastLine) get() string {
 	return l.text
 }
 
-// file is the content of one address.
 type file struct {
 	kind string
 	text []byte

@@ -62,7 +62,6 @@ func pageScript() string {
 	return all.String()
 }
 
-// pageText inserts the head and the scripts into the page.
 func pageText(head, foot string) []byte {
 	page := strings.Replace(read("index.html"), "<!--head-->", head, 1)
 	return []byte(strings.Replace(page, "<!--scripts-->", foot, 1))

@@ -27,7 +27,6 @@ type suite struct {
 // prefix, and by unit.
 type measured map[string]map[string]float64
 
-// run runs the benchmarks on one processor.
 func (s suite) run(runs int) (measured, error) {
 	cmd := exec.Command("go", "test", "-run", "^$", "-bench", s.pattern, "-cpu", "1", "-count", strconv.Itoa(runs),
 		"./"+s.pkg)

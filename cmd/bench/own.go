@@ -57,7 +57,6 @@ var ownEpsilons = []float64{0.03, 0.3, ownTargeted, 3}
 
 const ownWhole = 6
 
-// ownTable is one of the compared tables.
 type ownTable struct {
 	Name     string           `json:"name"`
 	Shape    synth.TableShape `json:"shape,omitzero"` // of a synthetic table
@@ -180,7 +179,6 @@ func compareOwn(ctx context.Context, dir string, log io.Writer) error {
 	return writeOwn(dir, rows)
 }
 
-// load returns a public set or the drawn table.
 func (t ownTable) load(ctx context.Context, name string) (*data.Dataset, error) {
 	if name == t.Name && t.Shape.Rows > 0 {
 		return synth.Table(rng.New(1), name, t.Shape)
@@ -285,7 +283,6 @@ type ownSummary struct {
 	Satisfied int     `json:"satisfied_of_these"`
 }
 
-// summary summarises the rows that are of interest.
 func summary(rows []ownRow, of func(ownRow) bool) ownSummary {
 	var s ownSummary
 	for _, r := range rows {
@@ -367,7 +364,6 @@ func writeOwn(dir string, rows []ownRow) error {
 	})
 }
 
-// ownReadme returns the text of the results.
 func ownReadme(rows []ownRow, all, targeted ownSummary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# auto and one plain stage

@@ -57,7 +57,6 @@ func (l *scaleLaw) Nanoseconds(clients, params int) float64 {
 	return l.A*t[0] + l.B*t[1] + l.C*t[2] + l.E*t[3] + l.F*t[4]
 }
 
-// MiB returns the memory by the law.
 func (l *scaleLaw) MiB(clients, params int) float64 {
 	t := memoryTerms(clients, params)
 	return (l.Base*t[0] + l.Client*t[1] + l.Vectors*t[2]) / (1 << 20)

@@ -28,7 +28,6 @@ type scaleRun struct {
 	Rounds  int    `json:"rounds"` // rounds of each client
 }
 
-// scaleCost is the cost that a run reports.
 type scaleCost struct {
 	Params  int     `json:"params"`
 	Updates int     `json:"updates"`
@@ -73,7 +72,6 @@ func (r scaleRun) data() (*data.Dataset, error) {
 	return drawnRows(r.Columns), nil
 }
 
-// problem returns the training, ready to run.
 func (r scaleRun) problem() (*train.Prepared, error) {
 	d, err := r.data()
 	if err != nil {
@@ -85,7 +83,6 @@ func (r scaleRun) problem() (*train.Prepared, error) {
 	return spec.Prepare(d, nil)
 }
 
-// measureScale measures the run that is given as JSON.
 func measureScale(w io.Writer, text string) error {
 	var r scaleRun
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
@@ -94,7 +91,6 @@ func measureScale(w io.Writer, text string) error {
 	return r.measure(w)
 }
 
-// measure runs in this process and writes the cost.
 func (r scaleRun) measure(w io.Writer) error {
 	p, err := r.problem()
 	if err != nil {
@@ -124,7 +120,6 @@ func (r scaleRun) measure(w io.Writer) error {
 	return json.NewEncoder(w).Encode(c)
 }
 
-// processorTime returns the processor time of this process so far.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

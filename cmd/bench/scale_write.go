@@ -40,7 +40,6 @@ func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error 
 	})
 }
 
-// scaleCaption returns the caption of both pictures.
 func scaleCaption(machine string, cpus int, law *scaleLaw, runs int) string {
 	return fmt.Sprintf("%s, %d processors; virtual runs on one of them, hogwild on all. %s Medians of %d runs, bands "+
 		"from the least to the most. %s",

@@ -30,7 +30,8 @@ var (
 )
 
 // completions returns what a shell offers for the value of a flag, by the flag's name. Flags for
-// numbers and switches are missing, because nothing is offered for them.
+// numbers and switches are missing, because nothing is offered for them, and so are those that
+// [byUsage] decides.
 func completions() map[string]cobra.CompletionFunc {
 	return map[string]cobra.CompletionFunc{
 		"model":        modelsOf,
@@ -56,85 +57,71 @@ func completions() map[string]cobra.CompletionFunc {
 		"accountant":   oneOf(append([]string{answer.AllAccountants}, answer.AccountantNames()...)...),
 		"method": oneOf(string(plan.ClosedForm), string(plan.RDP), string(plan.PLD), string(plan.Printed),
 			string(plan.Paper)),
-		"solve":          oneOf(privacy.Solvable...),
-		"format":         formats,
-		"font":           oneOf(plots.Fonts...),
-		"width":          oneOf("3.25in", "8.5cm"),
-		"address":        oneOf("127.0.0.1:8321", "127.0.0.1:0"),
-		"fault":          oneOf(privacy.FaultNames()...),
-		"memory":         oneOf("1GiB", "4GiB", "16GiB"),
-		"strategy":       oneOf(string(auto.Paper), string(auto.Tight), string(auto.Default)),
-		"probe":          probes,
-		"clients-file":   filesOf("json"),
-		"dir":            folders,
-		"data-dir":       folders,
-		"cache":          folders,
-		"out":            outputs,
-		"events":         filesOf("json", "csv"),
-		"scores":         filesOf("csv"),
-		"event-log":      filesOf("jsonl", "log"),
-		"after":          filesOf("json", "csv"),
-		"record":         filesOf("json"),
-		"root":           oneOf("seed:"),
-		"orders":         oneOf(),
-		"class-weights":  oneOf(),
-		"clipping":       oneOf("norm", train.AutomaticClipping),
-		"redraw":         oneOf("epoch", "once"),
-		"csv":            filesOf("csv"),
-		"png":            filesOf("png"),
-		"trace":          filesOf("json"),
-		"checkpoint":     filesOf(),
-		"resume":         filesOf(),
-		"checkpoint-key": filesOf(),
-		"plan":           filesOf("json"),
-		"creds":          filesOf("creds"),
-		"key":            filesOf(),
-		"keys":           folders,
-		"at":             oneOf("nats://127.0.0.1:4222", "tls://"),
-		"broker":         oneOf("nats://127.0.0.1:4222", "tls://"),
-		"host":           oneOf(),
-		"run-id":         oneOf(),
-		"expel-after":    oneOf("10m", "1h"),
-		"give-up-after":  oneOf("10m", "1h", "never"),
-		"max-epsilon":    oneOf("1", "any"),
-		"listen":         oneOf("127.0.0.1:4222"),
-		"workers-at":     oneOf("nats://127.0.0.1:4222", "tls://"),
-		"metrics":        oneOf("127.0.0.1:9090"),
-		"records":        filesOf(),
-		"sync":           oneOf("always", "1s", "2m"),
-		"resend":         oneOf(),
-		"steps":          oneOf(),
-		"trainer":        oneOf("python3 "),
-		"time-limit":     oneOf("1h", "24h"),
-		"churn":          oneOf(),
-		"label-column":   oneOf(),
-		"keep":           oneOf(),
-		"person":         oneOf(),
-		"label-map":      oneOf(),
-		"target-bounds":  oneOf(),
-		"normalise":      orFile("bounds:"),
-		"bounds":         oneOf("private:"),
-		"out-of-bounds":  oneOf("clamp", "refuse"),
-		"arrays":         oneOf("x=", "y=fine", "y=coarse"),
-		"image":          oneOf("28x28x1", "32x32x3", "3x32x32"),
-		"number-format":  oneOf(table.NumberForms...),
-		"test":           filesOf(),
-		"columns":        filesOf("csv", "tsv"),
-		"save":           filesOf(),
+		"solve":         oneOf(privacy.Solvable...),
+		"format":        formats,
+		"font":          oneOf(plots.Fonts...),
+		"width":         oneOf("3.25in", "8.5cm"),
+		"address":       oneOf("127.0.0.1:8321", "127.0.0.1:0"),
+		"fault":         oneOf(privacy.FaultNames()...),
+		"memory":        oneOf("1GiB", "4GiB", "16GiB"),
+		"strategy":      oneOf(string(auto.Paper), string(auto.Tight), string(auto.Default)),
+		"probe":         probes,
+		"clients-file":  filesOf("json"),
+		"events":        filesOf("json", "csv"),
+		"scores":        filesOf("csv"),
+		"event-log":     filesOf("jsonl", "log"),
+		"after":         filesOf("json", "csv"),
+		"record":        filesOf("json"),
+		"root":          oneOf("seed:"),
+		"orders":        oneOf(),
+		"class-weights": oneOf(),
+		"clipping":      oneOf("norm", train.AutomaticClipping),
+		"redraw":        oneOf("epoch", "once"),
+		"csv":           filesOf("csv"),
+		"png":           filesOf("png"),
+		"trace":         filesOf("json"),
+		"plan":          filesOf("json"),
+		"creds":         filesOf("creds"),
+		"at":            oneOf("nats://127.0.0.1:4222", "tls://"),
+		"broker":        oneOf("nats://127.0.0.1:4222", "tls://"),
+		"host":          oneOf(),
+		"run-id":        oneOf(),
+		"expel-after":   oneOf("10m", "1h"),
+		"give-up-after": oneOf("10m", "1h", "never"),
+		"max-epsilon":   oneOf("1", "any"),
+		"listen":        oneOf("127.0.0.1:4222"),
+		"workers-at":    oneOf("nats://127.0.0.1:4222", "tls://"),
+		"metrics":       oneOf("127.0.0.1:9090"),
+		"sync":          oneOf("always", "1s", "2m"),
+		"resend":        oneOf(),
+		"steps":         oneOf(),
+		"trainer":       oneOf("python3 "),
+		"time-limit":    oneOf("1h", "24h"),
+		"churn":         oneOf(),
+		"label-column":  oneOf(),
+		"keep":          oneOf(),
+		"person":        oneOf(),
+		"label-map":     oneOf(),
+		"target-bounds": oneOf(),
+		"normalise":     orFile("bounds:"),
+		"bounds":        oneOf("private:"),
+		"out-of-bounds": oneOf("clamp", "refuse"),
+		"arrays":        oneOf("x=", "y=fine", "y=coarse"),
+		"image":         oneOf("28x28x1", "32x32x3", "3x32x32"),
+		"number-format": oneOf(table.NumberForms...),
+		"columns":       filesOf("csv", "tsv"),
 	}
 }
 
-// addCompletions adds completions to the flags of cmd and of the commands below it.
 func addCompletions(cmd *cobra.Command) error {
 	known := completions()
-	nothing := oneOf()
 	var failed error
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			offer, ok := known[f.Name]
 			if !ok || strings.HasPrefix(f.Value.Type(), "count") {
-				offer = nothing
+				offer = byUsage(f)
 			}
 			if f.Value.Type() == "bool" {
 				return
@@ -149,6 +136,17 @@ func addCompletions(cmd *cobra.Command) error {
 	}
 	visit(cmd)
 	return failed
+}
+
+// byUsage offers files or folders if the usage of the flag says that it names one, and otherwise nothing.
+func byUsage(f *pflag.Flag) cobra.CompletionFunc {
+	switch what, _ := pflag.UnquoteUsage(f); what {
+	case "folder":
+		return folders
+	case "file", "path":
+		return filesOf()
+	}
+	return oneOf()
 }
 
 // oneOf offers the values, and no files. A value that ends with a colon is continued by the user.
@@ -194,20 +192,10 @@ func filesOf(extensions ...string) cobra.CompletionFunc {
 	}
 }
 
-// folders offers folders.
 func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// outputs offers folders, or files for commands that write a file.
-func outputs(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if what, _ := pflag.UnquoteUsage(cmd.Flags().Lookup("out")); what != "folder" {
-		return filesOf()(cmd, args, typed)
-	}
-	return folders(cmd, args, typed)
-}
-
-// classifiers returns the models that learn classes.
 func classifiers() []string { return slices.DeleteFunc(train.ModelNames(), train.IsRegression) }
 
 // modelsOf offers models. Only train learns numbers.

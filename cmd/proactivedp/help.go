@@ -26,7 +26,6 @@ var commandGroups = []*cobra.Group{
 	{ID: "topics", Title: "More help:"},
 }
 
-// groupCommands puts the commands of root into their groups.
 func groupCommands(root *cobra.Command) {
 	root.AddGroup(commandGroups...)
 	for _, c := range root.Commands() {

@@ -2,11 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/data/libsvm"
 	"proactivedp/data/synth"
 	"proactivedp/rng"
 	"proactivedp/train"
@@ -21,14 +22,16 @@ func TestDataUnderAnotherNameAreTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Create("rows.libsvm")
-	if err != nil {
-		t.Fatal(err)
+	var text strings.Builder
+	for i := range d.Len() {
+		fmt.Fprint(&text, d.Label[i])
+		row := d.Row(i)
+		for j, column := range row.Index {
+			fmt.Fprintf(&text, " %d:%v", column+1, row.Value[j])
+		}
+		text.WriteByte('\n')
 	}
-	if err := libsvm.Write(f, d); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
+	if err := os.WriteFile("rows.libsvm", []byte(text.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	var reports [2]train.Report

@@ -19,7 +19,6 @@ type build struct {
 
 func newBuild() build { return build{version.Get(), f32.Kernels().String()} }
 
-// WriteText prints the description as text.
 func (b build) WriteText(w io.Writer) error {
 	revision := b.Revision
 	if revision == "" {

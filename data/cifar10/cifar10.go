@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	// Classes is the number of classes.
 	Classes = 10
 	// MaxRecords bounds a file, so that a damaged one cannot use up all memory.
 	MaxRecords = 100_000

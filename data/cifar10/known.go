@@ -143,7 +143,6 @@ func (b database) fromFolder(ctx context.Context, locator fetch.Locator, d *data
 
 func (b database) last(i int) bool { return i == len(b.batches)-1 }
 
-// fromArchive reads the batches from the archive.
 func (b database) fromArchive(ctx context.Context, locator fetch.Locator, d *data.Dataset) error {
 	_, err := locator.Locate(ctx, fetch.File{
 		Rel: Name + "/" + archive, Sources: b.sources,

@@ -163,7 +163,6 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 	return n, nil
 }
 
-// errRedirect marks redirects that are not followed.
 var errRedirect = errors.New("redirected")
 
 // maxRedirects is the largest number of redirects that a request follows.

@@ -215,7 +215,6 @@ func (f File) in(folder string, places []string) (string, error) {
 	}
 }
 
-// most returns the size limit of the file.
 func (f File) most() int64 { return cmp.Or(f.MaxBytes, DefaultMaxBytes) }
 
 // verify returns an error that says why the file at path is not f, or nil. The file may be a

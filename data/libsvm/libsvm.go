@@ -160,7 +160,6 @@ func (p *parser) parseFile() error {
 	return p.rows(in)
 }
 
-// unpacked returns the text of a file.
 func unpacked(file string, f *os.File, r io.Reader) (*bufio.Reader, error) {
 	var in *bufio.Reader
 	var err error
@@ -229,7 +228,6 @@ func (p *parser) fault(i int, format string, args ...any) error {
 	return &ParseError{p.file, p.line, i + 1, err.Error(), errors.Unwrap(err)}
 }
 
-// rows reads the rows of a file.
 func (p *parser) rows(in *bufio.Reader) error {
 	if err := unpack.SkipMark(in); err != nil {
 		return &ParseError{File: p.file, Line: 1, Msg: err.Error()}

@@ -145,7 +145,6 @@ func addLabels(d *data.Dataset, r io.Reader, limit memory.Limit) error {
 	return nil
 }
 
-// readHeader reads the magic number and the sizes that follow.
 func readHeader(r io.Reader, magic uint32, sizes []uint32) error {
 	words := make([]uint32, 1+len(sizes))
 	switch err := binary.Read(r, binary.BigEndian, words); {

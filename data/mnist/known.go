@@ -62,7 +62,6 @@ func sources() []string {
 // they grow.
 const loadedBytes = 2 * (Train + Test) * (28*28 + labelBytes)
 
-// database is a data set in four files.
 type database struct {
 	Known
 	folder      string // where torchvision keeps the files
@@ -147,7 +146,6 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 	return d, nil
 }
 
-// add locates a file and appends it to d.
 func (b database) add(ctx context.Context, locator fetch.Locator, f file, d *data.Dataset,
 	add func(*data.Dataset, io.Reader, memory.Limit) error) error {
 	var sources, places []string

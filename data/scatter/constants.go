@@ -24,7 +24,6 @@ var kinds = []Map{
 	{Colour: Opponent, Root: No}, {Colour: Opponent, Root: Yes},
 }
 
-// planes returns the number of planes of a kind.
 func (m Map) planes() int {
 	if m.Colour == "" {
 		return 1
@@ -47,22 +46,6 @@ type statistics struct {
 
 // grain is the largest number of a stored correlation, which stands for 1.
 const grain = math.MaxInt16
-
-// bytes returns the statistics as they are stored.
-func (s statistics) bytes() []byte {
-	var out []byte
-	for _, x := range [][]float32{s.mean, s.deviation} {
-		for _, v := range x {
-			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
-		}
-	}
-	for i := range s.mean {
-		for j := i + 1; j < len(s.mean); j++ {
-			out = binary.LittleEndian.AppendUint16(out, uint16(int16(math.Round(grain*s.correlation.At(i, j)))))
-		}
-	}
-	return out
-}
 
 // storedBytes returns the number of bytes of statistics of n channels.
 func storedBytes(n int) int { return 8*n + n*(n-1) }

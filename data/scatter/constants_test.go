@@ -180,3 +180,19 @@ func TestConstantsArePinned(t *testing.T) {
 		}
 	}
 }
+
+// bytes returns the statistics as they are stored.
+func (s statistics) bytes() []byte {
+	var out []byte
+	for _, x := range [][]float32{s.mean, s.deviation} {
+		for _, v := range x {
+			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+		}
+	}
+	for i := range s.mean {
+		for j := i + 1; j < len(s.mean); j++ {
+			out = binary.LittleEndian.AppendUint16(out, uint16(int16(math.Round(grain*s.correlation.At(i, j)))))
+		}
+	}
+	return out
+}

@@ -18,7 +18,6 @@ const (
 	centring = 1.5 // place of the first sample, which makes the samples symmetric
 )
 
-// angle returns θ of a wavelet.
 func angle(t int) float64 { return float64(angles/2-1-t) * math.Pi / angles }
 
 // gabor returns a Gabor function on a torus of ny×nx places:

@@ -286,7 +286,6 @@ func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)
 	return d.WithDense(r.features, value), nil
 }
 
-// all returns the features of n images.
 func (r *recipe) all(ctx context.Context, images *data.Images, n int, progress func(done int)) ([]float32, error) {
 	value := make([]float32, r.features*n)
 	groups := (n + lanes - 1) / lanes

@@ -11,7 +11,6 @@ const digitSide = 28
 // point is a place on a sheet with the corners (0, 0), top left, and (1, 1).
 type point struct{ x, y float64 }
 
-// line is a line through points.
 type line []point
 
 // arc is a part of an ellipse around (x, y) with the radii rx and ry, from one angle to another, in
@@ -26,7 +25,6 @@ func arc(x, y, rx, ry, from, to float64) line {
 	return l
 }
 
-// skeleton returns the lines of a digit.
 func skeleton(digit int) []line {
 	switch digit {
 	case 0:
@@ -52,7 +50,6 @@ func skeleton(digit int) []line {
 	}
 }
 
-// skeletons holds the skeleton of every digit.
 var skeletons = func() (all [classes][]line) {
 	for digit := range all {
 		all[digit] = skeleton(digit)

@@ -18,7 +18,6 @@ type picture struct {
 	draw func(pixels []byte, class int, s *rng.Stream)
 }
 
-// classes is the number of classes of every picture.
 const classes = 10
 
 // MinRows and MaxRows are the limits of the number of rows of a stand-in for images.
@@ -74,7 +73,6 @@ func (p picture) make(root *rng.Root, rows int) *data.Dataset {
 	return d
 }
 
-// between returns a uniform number in (lo, hi).
 func between(s *rng.Stream, lo, hi float64) float64 { return lo + (hi-lo)*s.Float64() }
 
 // speckle adds noise between -width and width to every pixel, usually small, and keeps pixels

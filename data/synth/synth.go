@@ -72,13 +72,6 @@ func Phishing(root *rng.Root) *data.Dataset {
 	return d
 }
 
-// Mushrooms returns "synth-mushrooms": 8,124 rows of 112 features, with 21 entries of 1 each. About
-// 52 % are in class 1. The best possible accuracy is 0.99.
-func Mushrooms(root *rng.Root) *data.Dataset {
-	d, _ := mushrooms().draw(root)
-	return d
-}
-
 // Names returns the names of the stand-ins.
 func Names() []string {
 	var names []string
@@ -145,7 +138,6 @@ type drawn struct {
 // The bytes of a row without its content (label and offset), and of an entry.
 const rowBytes, entryBytes = 4 + 8, 4 + 4
 
-// find returns the stand-in with this name.
 func find(name string) (drawn, error) {
 	base, count, sized := strings.Cut(name, ":")
 	for _, s := range shapes() {

@@ -11,16 +11,16 @@ import (
 
 func TestShape(t *testing.T) {
 	for _, c := range []struct {
-		make                          func(*rng.Root) *data.Dataset
+		shape                         shape
 		name                          string
 		rows, features, entries, ones int
 		value                         float32
 	}{
-		{Phishing, "synth-phishing", 11055, 68, 30, 6157, 0.18257},
-		{Mushrooms, "synth-mushrooms", 8124, 112, 21, 4208, 1},
+		{phishing(), "synth-phishing", 11055, 68, 30, 6157, 0.18257},
+		{mushrooms(), "synth-mushrooms", 8124, 112, 21, 4208, 1},
 	} {
 		for seed := range uint64(3) {
-			d := c.make(rng.New(seed))
+			d, _ := c.shape.draw(rng.New(seed))
 			if err := d.Validate(); err != nil {
 				t.Fatal(err)
 			}

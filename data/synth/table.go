@@ -81,7 +81,6 @@ func Table(root *rng.Root, name string, s TableShape) (*data.Dataset, error) {
 	return d, nil
 }
 
-// class draws a class.
 func (s TableShape) class(from *rng.Stream) int {
 	share := s.Share
 	if share == 0 {

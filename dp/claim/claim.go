@@ -116,7 +116,6 @@ func (c Claim) Least(o Claim) Claim {
 	return c
 }
 
-// worseThan reports whether c guarantees less than o.
 func (c Claim) worseThan(o Claim) bool {
 	if c.EpsilonUpper == nil || o.EpsilonUpper == nil {
 		return c.EpsilonUpper == nil && o.EpsilonUpper != nil

@@ -61,7 +61,6 @@ func OfLedgers(
 	return account(ctx, acc, histories(ledgers), shared, delta)
 }
 
-// checkNoise returns an error if two of the ledgers share their noise.
 func checkNoise(ledgers []dp.Ledger) error {
 	lists := make([][]dp.Event, len(ledgers))
 	for i := range ledgers {

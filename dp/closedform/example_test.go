@@ -78,24 +78,16 @@ func ExampleMoment() {
 }
 
 // Theorem thm1 sees a sequence of sizes by a few sums.
-func ExampleMomentsOf() {
-	m, err := closedform.MomentsOf(dp.PolynomialSizes{First: 1, Slope: 1, Power: 1}, 50, 10_000)
+func ExampleMomentsOfEvents() {
+	mechanism := dp.Mechanism{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 1, NoiseMultiplier: 19.3,
+		DatasetSize: 10_000, Sizes: dp.PolynomialSizes{First: 1, Slope: 1, Power: 1}}
+	m, _, err := closedform.MomentsOfEvents(mechanism.Events(50))
 	check(err)
 	epsilon, err := m.MinEpsilon(closedform.Corrected, 19.3, 1e-4)
 	check(err)
 	fmt.Printf("k = %.4f epochs, θ = %.3f: ε ≤ %.5f\n", m.Epochs(), m.Theta(), epsilon)
 	// Output:
 	// k = 0.1275 epochs, θ = 1.961: ε ≤ 0.04972
-}
-
-// Sample sizes that grow linearly, as far as the theorem allows.
-func ExampleGrow() {
-	g, err := closedform.Grow(10_000, 50_000, 1, 0.05, 1e-4)
-	check(err)
-	fmt.Printf("%d rounds, from %d to %d records, θ = %.3f, σ = %.3f\n",
-		g.Sizes.Rounds, g.Sizes.At(0), g.Sizes.Largest, g.Theta, g.Sigma)
-	// Output:
-	// 6268 rounds, from 1 to 14 records, θ = 1.866, σ = 19.246
 }
 
 // One data set, several learning tasks, one guarantee for all of them, even if a
@@ -124,10 +116,7 @@ func ExampleBudget() {
 	task("third", 0, 20, 10)
 	left, err := b.Remaining(20)
 	check(err)
-	together, err := b.Composed()
-	check(err)
-	fmt.Printf("%d task of %.0f epochs, θ = %.0f; %d rounds of 20 are left\n",
-		len(b.Tasks()), b.Epochs(), together.Theta(), left)
+	fmt.Printf("%d task of %.0f epochs; %d rounds of 20 are left\n", len(b.Tasks()), b.Tasks()[0].Epochs, left)
 	fmt.Printf("ε ≤ %g for all of them\n", b.Guarantee().EpsilonUpper)
 	// Output:
 	// at most 992 epochs, if ever
@@ -135,6 +124,6 @@ func ExampleBudget() {
 	// first: spent false, shares noise false
 	// second: spent true, shares noise false
 	// third: spent false, shares noise true
-	// 1 task of 20 epochs, θ = 1; 14949 rounds of 20 are left
+	// 1 task of 20 epochs; 14949 rounds of 20 are left
 	// ε ≤ 0.2 for all of them
 }

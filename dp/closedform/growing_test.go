@@ -1,21 +1,68 @@
 package closedform
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"proactivedp/dp"
 )
+
+// growing is the polynomially increasing sequence of sample sizes
+//
+//	s_i = ⌈s_max·((i+1)/T)^p⌉,  i < T
+//
+// of the paper's Remark "Increasing Sample Size Sequence", s_i ~ (i+1)^p. Because sizes are rounded up, θ
+// ≤ 1+p holds for every T and not only in the limit: Σ s_i ≥ s_max·∫₀^T (x/T)^p dx = s_max·T/(1+p). After
+// T rounds the size stays at s_max.
+type growing struct {
+	Largest int     // s_max ≥ 1
+	Rounds  int     // T ≥ 1
+	Power   float64 // p ≥ 0; 1 is linear growth
+}
+
+var _ dp.Sizes = growing{}
+
+// At returns the sample size s_i of round i. If g is invalid, At returns 0, which dp.Mechanism.Validate
+// refuses.
+func (g growing) At(i int) int {
+	if g.Largest < 1 || g.Rounds < 1 || !(g.Power >= 0) {
+		return 0
+	}
+	x := float64(min(i+1, g.Rounds)) / float64(g.Rounds)
+	size := float64(g.Largest) * math.Pow(x, g.Power)
+	if whole := math.Round(size); math.Abs(size-whole) <= 4*ulp*size {
+		size = whole // a rounding error must not add 1
+	}
+	return max(1, int(min(math.Ceil(size), float64(g.Largest))))
+}
+
+// String returns the list of all T sizes in the form that dp.ParseSizes reads.
+func (g growing) String() string {
+	list := make(dp.ListSizes, g.Rounds)
+	for i := range list {
+		list[i] = g.At(i)
+	}
+	return list.String()
+}
+
+// Run returns the T rounds of g as a dp.Run. Its Remainder is how many of k gradient computations they
+// leave, and is negative if they need more than k.
+func (g growing) Run(k int) dp.Run {
+	r := dp.Run{Rounds: g.Rounds, Max: g.Largest}
+	for i := range g.Rounds {
+		r.Computed += g.At(i)
+	}
+	r.Remainder = k - r.Computed
+	return r
+}
 
 // Remark "Increasing Sample Size Sequence": θ = 1+p, here a bound for every T
 // and its limit for large ones; 2T/(T+1) for s_i = i+1.
 func TestGrowingTheta(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 1))
 	for range 500 {
-		g := Growing{Largest: 1 + r.IntN(5000), Rounds: 1 + r.IntN(3000), Power: 5 * r.Float64()}
+		g := growing{Largest: 1 + r.IntN(5000), Rounds: 1 + r.IntN(3000), Power: 5 * r.Float64()}
 		run := g.Run(0)
 		if th := run.Theta(); th > 1+g.Power || g.At(g.Rounds-1) != g.Largest || g.At(g.Rounds+7) != g.Largest ||
 			g.At(0) < 1 {
@@ -30,73 +77,17 @@ func TestGrowingTheta(t *testing.T) {
 			t.Fatalf("%+v: %+v, cut %+v", g, run, want)
 		}
 	}
-	near(t, "θ of i+1", Growing{100, 100, 1}.Run(0).Theta(), 200./101, 1e-12)
-	near(t, "θ, large T", Growing{1e6, 1e5, 2}.Run(0).Theta(), 3, 1e-4)
-	near(t, "θ, constant", Growing{77, 500, 0}.Run(0).Theta(), 1, 0)
-	if s := (Growing{4, 4, 1}).String(); s != "list:1,2,3,4" {
+	near(t, "θ of i+1", growing{100, 100, 1}.Run(0).Theta(), 200./101, 1e-12)
+	near(t, "θ, large T", growing{1e6, 1e5, 2}.Run(0).Theta(), 3, 1e-4)
+	near(t, "θ, constant", growing{77, 500, 0}.Run(0).Theta(), 1, 0)
+	if s := (growing{4, 4, 1}).String(); s != "list:1,2,3,4" {
 		t.Errorf("%s", s)
 	}
 }
 
-// A plan meets the conditions as its sequence really is, computes almost all of
-// K, and one size more would not do.
-func TestGrow(t *testing.T) {
-	for _, tt := range []struct {
-		n, k       int
-		power, eps float64
-	}{{10000, 5, 1, 0.05}, {60000, 6, 1, 0.15}, {50000, 7, 0.5, 0.5}, {10000, 20, 2, 1}, {50000, 7, 0, 0.52534}, {10000,
-		4, 1, 3}} {
-		delta := 1 / float64(tt.n)
-		g, err := Grow(tt.n, tt.k*tt.n, tt.power, tt.eps, delta)
-		if err != nil {
-			t.Fatalf("%+v: %v", tt, err)
-		}
-		if !Holds(g.Conditions, SimpleF) || g.Theta > 1+tt.power || g.Theta < 1+0.8*tt.power || g.Run.Remainder < 0 ||
-			float64(g.Run.Remainder) > 0.1*float64(tt.k*tt.n) {
-			t.Errorf("%+v: s_max = %d, %+v, θ = %v, %+v", tt, g.Sizes.Largest, g.Run, g.Theta, g.Conditions)
-		}
-		mech := dp.Mechanism{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 1, NoiseMultiplier: g.Sigma,
-			DatasetSize: tt.n, Sizes: g.Sizes}
-		events := mech.Events(g.Sizes.Rounds)
-		simple, err := Accountant{}.Epsilon(t.Context(), events, delta)
-		if err != nil || simple.Epsilon > tt.eps*(1+1e-12) || simple.Epsilon < 0.95*tt.eps {
-			t.Errorf("%+v: ε = %v, %v", tt, simple.Epsilon, err)
-		}
-		moments, err := MomentAccountant{}.Epsilon(t.Context(), events, delta)
-		if err != nil || moments.Epsilon > tt.eps*(1+1e-12) {
-			t.Errorf("%+v: ε by moments = %v, %v", tt, moments.Epsilon, err)
-		}
-		more := g.Sizes
-		more.Largest++
-		run := more.Run(tt.k * tt.n)
-		s := Setting{tt.n, float64(run.Rounds), float64(run.Computed), float64(run.Max), g.Sigma, tt.eps, delta}
-		if run.Remainder >= 0 && Holds(must[[]Condition](t)(Conditions(Corrected, s)), SimpleF) {
-			t.Errorf("%+v: s_max = %d would do as well", tt, more.Largest)
-		}
-	}
-	// p = 0 is a constant size, the one that Limit allows with whole rounds: 800.
-	g := must[Growth](t)(Grow(50000, 350000, 0, 0.525338, 2e-5))
-	if g.Sizes.Largest != 798 && g.Sizes.Largest != 799 && g.Sizes.Largest != 800 {
-		t.Errorf("constant: %+v", g.Sizes)
-	}
-	if _, err := Grow(10000, 10000*2000, 1, 0.2, 1e-4); !errors.Is(err, dp.ErrNotCovered) {
-		t.Errorf("beyond the limit of reuse: %v", err)
-	}
-	if _, err := Grow(10000, 10000*1e6, 1, 0.2, 1e-4); !errors.Is(err, dp.ErrNotCovered) ||
-		!strings.Contains(err.Error(), "rounds") {
-		t.Errorf("too many rounds: %v", err)
-	}
-	_, err := Grow(0, 0, math.NaN(), -1, 2)
-	for _, want := range []string{"N = 0", "computed = 0", "power = NaN", "epsilon = -1", "delta = 2"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want an error with %q, got %v", want, err)
-		}
-	}
-}
-
-// A sequence that was not made by Grow has no sizes, rather than sizes of 1.
+// An invalid sequence has no sizes, rather than sizes of 1.
 func TestGrowingOfNothing(t *testing.T) {
-	for _, g := range []Growing{{}, {Largest: 5}, {Largest: 5, Rounds: 3, Power: math.NaN()}, {Rounds: 3}} {
+	for _, g := range []growing{{}, {Largest: 5}, {Largest: 5, Rounds: 3, Power: math.NaN()}, {Rounds: 3}} {
 		if at := g.At(1); at != 0 {
 			t.Errorf("%+v: %d", g, at)
 		}

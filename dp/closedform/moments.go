@@ -13,7 +13,7 @@ import (
 //
 //	Ŝ_j = (1/T)·Σ q_i^j/(1-q_i)^{j-1}
 //
-// Make one with [MomentsOf] or [MomentsOfEvents]. Ŝ₂ and Ŝ₃ are rounded up by the rounding error of
+// Make one with [MomentsOfEvents]. Ŝ₂ and Ŝ₃ are rounded up by the rounding error of
 // their sums.
 type Moments struct {
 	Rounds     float64 // T
@@ -33,27 +33,6 @@ func (m Moments) Rho() float64 { return m.S1 / m.S2 * (m.S3 / m.S2) }
 // RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂, the least value that Theorem thm1 allows for its constant ρ̂. It is below
 // 1.
 func (m Moments) RhoHat() float64 { return m.S1 / m.S2 * m.S1 }
-
-// MomentsOf returns the [Moments] of the given number of rounds of s, from round 0 on, over n records.
-// rounds must be in [1, dp.MaxRounds], n in [1, MaxN] and sizes in [1, n]. For a size of n, Ŝ₂ is infinite
-// and the error wraps dp.ErrNotCovered.
-func MomentsOf(s dp.Sizes, rounds, n int) (Moments, error) {
-	if err := errors.Join(checkN(n), dp.CheckRange("rounds", float64(rounds), 1, dp.MaxRounds)); err != nil {
-		return Moments{}, err
-	}
-	var sum momentSum
-	for i, count := 0, 1; i < rounds; i += count {
-		if _, constant := s.(dp.ConstantSizes); constant {
-			count = rounds
-		}
-		size := s.At(i)
-		if size < 1 || size > n {
-			return Moments{}, fmt.Errorf("sample size of round %d = %d, must be in [1, N = %d]", i, size, n)
-		}
-		sum.add(float64(size)/float64(n), float64(count))
-	}
-	return sum.moments()
-}
 
 // MomentsOfEvents returns the [Moments] of all rounds of the events, and their smallest noise multiplier.
 // The error wraps dp.ErrNotCovered if an event is not Poisson sampling under add-or-remove adjacency, or

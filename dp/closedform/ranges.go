@@ -23,7 +23,6 @@ const (
 	minEpochs, maxEpochs   = 1e-20, 1e20
 	maxTheta               = 1e10
 	maxFreeSigma           = 1e20 // the largest σ of [Epsilon], because a Setting's noise may be free
-	maxPower               = 100  // the power of a growing sequence
 	// The arguments of γ(σ, x): all σ_eq(ε, δ) and ε/k of the ranges above, and some σ below √2 so
 	// that the function can be studied there.
 	minGammaSigma, maxGammaSigma = 0.1, 1e35

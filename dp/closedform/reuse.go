@@ -110,15 +110,6 @@ func (b *Budget) maxRate() float64 { return (1 - 2*slack) / (math.E * b.sigma) }
 // total is the largest allowed cost: ε/2, rounded down because thm1 rounds its noise up.
 func (b *Budget) total() float64 { return b.eps / 2 * (1 - 4*slack) }
 
-// Epochs returns the sum of the recorded tasks' epochs.
-func (b *Budget) Epochs() float64 {
-	k := 0.0
-	for _, t := range b.tasks {
-		k += t.Epochs
-	}
-	return k
-}
-
 // Tasks returns the recorded tasks.
 func (b *Budget) Tasks() []Task { return slices.Clone(b.tasks) }
 
@@ -216,17 +207,6 @@ func (b *Budget) Guarantee() dp.Bound {
 	return epsilonBound(MomentAccountant{}, b.eps, b.delta)
 }
 
-// Composed returns the Moments of the rounds of all recorded tasks as one sequence. The error wraps
-// dp.ErrNotCovered if no task is recorded.
-func (b *Budget) Composed() (Moments, error) {
-	if err := b.made(); err != nil {
-		return Moments{}, err
-	}
-	m, _, err := MomentsOfEvents(b.ledger.Events())
-	return m, err
-}
-
-// made returns an error if b was not made by NewBudget.
 func (b *Budget) made() error {
 	if b == nil || b.n < 1 {
 		return errors.New("this Budget was not made by NewBudget")

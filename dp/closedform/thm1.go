@@ -157,7 +157,6 @@ func (m Moments) certified(form Form, sigma, eps, delta float64) bool {
 	return err == nil && Holds(cs, Thm1)
 }
 
-// check returns an error if no sequence can have these moments.
 func (m Moments) check() error {
 	err := errors.Join(dp.CheckPositive("rounds", m.Rounds), dp.CheckPositive("S1", m.S1), dp.CheckPositive("S2", m.S2),
 		dp.CheckPositive("S3", m.S3))

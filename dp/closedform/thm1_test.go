@@ -2,6 +2,7 @@ package closedform
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -24,11 +25,32 @@ func randomMoments(r *rand.Rand) Moments {
 	return m
 }
 
+// momentsOfSizes returns the [Moments] of the given number of rounds of s, from round 0 on, over n records.
+// rounds must be in [1, dp.MaxRounds], n in [1, MaxN] and sizes in [1, n]. For a size of n, Ŝ₂ is infinite
+// and the error wraps dp.ErrNotCovered.
+func momentsOfSizes(s dp.Sizes, rounds, n int) (Moments, error) {
+	if err := errors.Join(checkN(n), dp.CheckRange("rounds", float64(rounds), 1, dp.MaxRounds)); err != nil {
+		return Moments{}, err
+	}
+	var sum momentSum
+	for i, count := 0, 1; i < rounds; i += count {
+		if _, constant := s.(dp.ConstantSizes); constant {
+			count = rounds
+		}
+		size := s.At(i)
+		if size < 1 || size > n {
+			return Moments{}, fmt.Errorf("sample size of round %d = %d, must be in [1, N = %d]", i, size, n)
+		}
+		sum.add(float64(size)/float64(n), float64(count))
+	}
+	return sum.moments()
+}
+
 // Section "A General Improved DP-SGD Analysis": Ŝ_j, ρ, ρ̂ and θ, by hand for
 // the sizes 10, 20, 30 of N = 100 and for constant sizes, where ρ = 1 and
 // ρ̂ = 1-q.
 func TestMomentsOf(t *testing.T) {
-	m := must[Moments](t)(MomentsOf(dp.ListSizes{10, 20, 30}, 3, 100))
+	m := must[Moments](t)(momentsOfSizes(dp.ListSizes{10, 20, 30}, 3, 100))
 	near(t, "Ŝ₁", m.S1, 0.2, 1e-15)
 	near(t, "Ŝ₂", m.S2, (0.01/0.9+0.04/0.8+0.09/0.7)/3, 1e-15)
 	near(t, "Ŝ₃", m.S3, (0.001/0.81+0.008/0.64+0.027/0.49)/3, 1e-15)
@@ -38,7 +60,7 @@ func TestMomentsOf(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	for _, s := range []dp.Sizes{dp.ConstantSizes(26), dp.ListSizes{26}} {
-		c := must[Moments](t)(MomentsOf(s, 1923, 10000))
+		c := must[Moments](t)(momentsOfSizes(s, 1923, 10000))
 		near(t, "constant ρ", c.Rho(), 1, 1e-11)
 		near(t, "constant ρ̂", c.RhoHat(), 1-0.0026, 1e-11)
 		near(t, "k", c.Epochs(), 1923*0.0026, 1e-11)
@@ -47,7 +69,7 @@ func TestMomentsOf(t *testing.T) {
 	linear := dp.PolynomialSizes{First: 10, Slope: 0.5, Power: 1}
 	mech := dp.Mechanism{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 1, NoiseMultiplier: 7,
 		DatasetSize: 5000, Sizes: linear}
-	a := must[Moments](t)(MomentsOf(linear, 400, 5000))
+	a := must[Moments](t)(momentsOfSizes(linear, 400, 5000))
 	b, sigma, err := MomentsOfEvents(mech.Events(400))
 	if err != nil || sigma != 7 || b.Rounds != 400 || b.MaxRate != a.MaxRate {
 		t.Errorf("%+v, σ = %v, %v", b, sigma, err)
@@ -57,15 +79,15 @@ func TestMomentsOf(t *testing.T) {
 
 	for what, sizes := range map[string]dp.Sizes{"sample size of round 2 = 0": dp.ListSizes{1, 1, 0},
 		"= 101": dp.ConstantSizes(101)} {
-		if _, err := MomentsOf(sizes, 3, 100); err == nil || errors.Is(err, dp.ErrNotCovered) ||
+		if _, err := momentsOfSizes(sizes, 3, 100); err == nil || errors.Is(err, dp.ErrNotCovered) ||
 			!strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := MomentsOf(dp.ConstantSizes(100), 3, 100); !errors.Is(err, dp.ErrNotCovered) {
+	if _, err := momentsOfSizes(dp.ConstantSizes(100), 3, 100); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("q = 1: %v", err)
 	}
-	if _, err := MomentsOf(dp.ConstantSizes(1), 0, 0); err == nil || !strings.Contains(err.Error(), "rounds = 0") ||
+	if _, err := momentsOfSizes(dp.ConstantSizes(1), 0, 0); err == nil || !strings.Contains(err.Error(), "rounds = 0") ||
 		!strings.Contains(err.Error(), "N = 0") {
 		t.Errorf("no rounds, no records: %v", err)
 	}
@@ -131,7 +153,7 @@ func TestMomentsMinEpsilon(t *testing.T) {
 }
 
 func TestMomentsConditions(t *testing.T) {
-	m := must[Moments](t)(MomentsOf(dp.ConstantSizes(200), 250, 10000)) // q = 0.02
+	m := must[Moments](t)(momentsOfSizes(dp.ConstantSizes(200), 250, 10000)) // q = 0.02
 	names := func(form Form, sigma float64) (all, unmet string) {
 		for _, c := range must[[]Condition](t)(m.Conditions(form, sigma, 1, 1e-4)) {
 			all += c.Name + ","
@@ -334,7 +356,7 @@ func TestReplaceOneIsRefused(t *testing.T) {
 func TestNoNoiseIsEnoughWhereURatiosAreLarge(t *testing.T) {
 	const sigma = 20
 	for rate, enough := range map[float64]bool{0.1: true, 0.2: false} {
-		m := must[Moments](t)(MomentsOf(dp.ConstantSizes(int(rate*1000)), 10, 1000))
+		m := must[Moments](t)(momentsOfSizes(dp.ConstantSizes(int(rate*1000)), 10, 1000))
 		u0, u1 := ratios(rate, sigma, sigma*sigma)
 		if u0 < 1 != enough || u1 >= 1 {
 			t.Fatalf("u₀ = %v, u₁ = %v: not the case that is wanted", u0, u1)

@@ -11,8 +11,8 @@ func TestZeroValues(t *testing.T) {
 	testkit.Package{
 		Exported: []any{
 			new(Accountant), new(Budget), new(MomentAccountant), new(Moments), new(Setting),
-			Conditions, Epsilon, Gamma, GammaAt, Grow, Limit, MaxAlphaBar, MinEpsilon, Moment, MomentConditions,
-			MomentsOf, MomentsOfEvents, NewBudget, RHS, ReuseLimit, Sigma,
+			Conditions, Epsilon, Gamma, GammaAt, Limit, MaxAlphaBar, MinEpsilon, Moment, MomentConditions,
+			MomentsOfEvents, NewBudget, RHS, ReuseLimit, Sigma,
 		},
 		Unusable: map[string]string{"Budget": "NewBudget"},
 	}.Check(t)

@@ -97,13 +97,7 @@ func ends(kind dp.Kind, v float64) (float64, float64, float64) {
 // missing. other is the error that the caller found in its own argument, or nil; it is reported
 // together with the others.
 func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, error) {
-	invalid := []error{other}
-	for i, e := range events {
-		if err := e.Validate(); err != nil {
-			invalid = append(invalid, fmt.Errorf("event %d: %w", i, err))
-		}
-	}
-	if err := errors.Join(invalid...); err != nil {
+	if err := errors.Join(other, dp.CheckEvents(events)); err != nil {
 		return 0, dp.Bound{}, err
 	}
 	if len(events) == 0 {

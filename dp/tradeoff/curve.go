@@ -1,13 +1,6 @@
 package tradeoff
 
-import (
-	"errors"
-	"fmt"
-	"math"
-	"slices"
-
-	"proactivedp/dp"
-)
+import "proactivedp/dp"
 
 // Side says where a curve lies, compared with the true trade-off curve of a release.
 type Side string
@@ -51,61 +44,4 @@ func Sample(label Label, f func(alpha float64) float64, alphas []float64) Curve 
 		points[i] = Point{a, f(a)}
 	}
 	return Curve{label, points}
-}
-
-// Check returns an error if c is not a trade-off function: α must increase from 0 to 1, and β must
-// be in [0, 1-α], non-increasing and convex (Dong, Roth, Su 2022, Proposition 2.2), all to within
-// 1e-12.
-func (c Curve) Check() error {
-	const slack = 1e-12
-	var errs []error
-	fail := func(i int, what string) {
-		errs = append(errs, fmt.Errorf("curve %q at alpha = %v: beta = %v, %s", c.Name, c.Points[i].Alpha,
-			c.Points[i].Beta, what))
-	}
-	n := len(c.Points)
-	if n < 2 || c.Points[0].Alpha != 0 || c.Points[n-1].Alpha != 1 {
-		return fmt.Errorf("curve %q: alphas must go from 0 to 1", c.Name)
-	}
-	for i, p := range c.Points {
-		if !(p.Beta >= 0 && p.Beta <= 1-p.Alpha+slack) {
-			fail(i, "must be in [0, 1-alpha]")
-		}
-		if i == 0 {
-			continue
-		}
-		before := c.Points[i-1]
-		width := p.Alpha - before.Alpha
-		if !(width > 0) {
-			fail(i, "alphas must increase")
-		}
-		if !(p.Beta <= before.Beta+slack) {
-			fail(i, "must not increase")
-		}
-		if i+1 == n {
-			continue
-		}
-		after := c.Points[i+1]
-		if chord := before.Beta + (after.Beta-before.Beta)*width/(after.Alpha-before.Alpha); !(p.Beta <= chord+slack) {
-			fail(i, "must be convex")
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// LeastGap returns the least difference between the β of c and the β of d at equal α, and the α where it
-// occurs. At these α, c is nowhere below d if and only if the gap is not negative. The curves must have
-// the same α, and at least one point.
-func (c Curve) LeastGap(d Curve) (gap, alpha float64, err error) {
-	if len(c.Points) == 0 || !slices.EqualFunc(c.Points, d.Points,
-		func(p, q Point) bool { return p.Alpha == q.Alpha }) {
-		return 0, 0, fmt.Errorf("curves %q and %q must have the same alphas", c.Name, d.Name)
-	}
-	gap = math.Inf(1)
-	for i, p := range c.Points {
-		if g := p.Beta - d.Points[i].Beta; g < gap || math.IsNaN(g) {
-			gap, alpha = g, p.Alpha
-		}
-	}
-	return gap, alpha, nil
 }

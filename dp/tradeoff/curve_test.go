@@ -45,7 +45,7 @@ func TestAlphas(t *testing.T) {
 func TestCheckFindsFaults(t *testing.T) {
 	curve := func(ps ...Point) Curve { return Curve{Label{Name: "x"}, ps} }
 	good := curve(Point{0, 1}, Point{0.5, 0.25}, Point{1, 0})
-	if err := good.Check(); err != nil {
+	if err := good.check(); err != nil {
 		t.Error(err)
 	}
 	for want, c := range map[string]Curve{
@@ -57,13 +57,13 @@ func TestCheckFindsFaults(t *testing.T) {
 		"not increase":    curve(Point{0, 0.2}, Point{0.5, 0.3}, Point{1, 0}),
 		"convex":          curve(Point{0, 0.9}, Point{0.5, 0.5}, Point{1, 0}),
 	} {
-		if err := c.Check(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := c.check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	two := curve(Point{0, 1}, Point{0.3, 0.9}, Point{0.6, 0.5}, Point{1, 0})
-	if joined, ok := two.Check().(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) < 3 {
-		t.Errorf("not every fault is named: %v", two.Check())
+	if joined, ok := two.check().(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) < 3 {
+		t.Errorf("not every fault is named: %v", two.check())
 	}
 }
 
@@ -75,21 +75,21 @@ func TestLeastGap(t *testing.T) {
 		c, d       Curve
 		gap, alpha float64
 	}{{c, d, 0, 0}, {d, c, -0.25, 0.5}, {c, c, 0, 0}} {
-		gap, alpha, err := tt.c.LeastGap(tt.d)
+		gap, alpha, err := tt.c.leastGap(tt.d)
 		if err != nil || gap != tt.gap || alpha != tt.alpha {
 			t.Errorf("gap %v at %v, %v, want %v at %v", gap, alpha, err, tt.gap, tt.alpha)
 		}
 	}
 	d.Points[1].Beta = math.NaN()
-	if gap, _, err := c.LeastGap(d); err != nil || !math.IsNaN(gap) {
+	if gap, _, err := c.leastGap(d); err != nil || !math.IsNaN(gap) {
 		t.Errorf("a curve with NaN: gap %v, %v", gap, err)
 	}
 	for _, other := range []Curve{{}, Sample(Label{}, math.Sqrt, grid[1:])} {
-		if _, _, err := c.LeastGap(other); err == nil {
+		if _, _, err := c.leastGap(other); err == nil {
 			t.Error("curves on different grids were compared")
 		}
 	}
-	if _, _, err := (Curve{}).LeastGap(Curve{}); err == nil {
+	if _, _, err := (Curve{}).leastGap(Curve{}); err == nil {
 		t.Error("curves without points were compared")
 	}
 }

@@ -36,19 +36,6 @@ func Example() {
 	// pld upper: f(0.5) = 0.437
 }
 
-// One round, exactly.
-func ExampleSubsampled() {
-	const q, sigma = 0.1, 1.0
-	for _, alpha := range []float64{0.01, 0.1, 0.5} {
-		fmt.Printf("f(%g) = %.6f, without sampling %.6f\n",
-			alpha, tradeoff.Subsampled(q, 1/sigma, alpha), tradeoff.Gaussian(1/sigma, alpha))
-	}
-	// Output:
-	// f(0.01) = 0.981764, without sampling 0.907638
-	// f(0.1) = 0.871086, without sampling 0.610856
-	// f(0.5) = 0.461708, without sampling 0.158655
-}
-
 // What the paper's Theorem Main gives for one number of rounds, and for any that
 // is enough for ε_target.
 func ExamplePaper() {

@@ -10,13 +10,13 @@ import (
 // C_1 is the identity on symmetric curves, C_0 gives 1-α; in between q orders.
 func TestSubsampledEnds(t *testing.T) {
 	for _, mu := range []float64{0, 0.05, 1, 4, 30} {
-		above := checked(t, "C_0(G)", func(a float64) float64 { return Subsampled(0, mu, a) })
+		above := checked(t, "C_0(G)", func(a float64) float64 { return subsampled(0, mu, a) })
 		for _, p := range above.Points {
 			near(t, "C_0(G)(α)", p.Beta, 1-p.Alpha, 1e-13)
-			near(t, "C_1(G)(α)", Subsampled(1, mu, p.Alpha), Gaussian(mu, p.Alpha), 1e-13)
+			near(t, "C_1(G)(α)", subsampled(1, mu, p.Alpha), Gaussian(mu, p.Alpha), 1e-13)
 		}
 		for _, q := range []float64{0.001, 0.1, 0.5, 0.9, 1} {
-			c := checked(t, "C_q(G)", func(a float64) float64 { return Subsampled(q, mu, a) })
+			c := checked(t, "C_q(G)", func(a float64) float64 { return subsampled(q, mu, a) })
 			atLeast(t, above, c, 1e-14)
 			above = c
 		}
@@ -28,7 +28,7 @@ func TestSubsampledEnds(t *testing.T) {
 // be dual to it. Lines of slope -e^{±ε} touch it and none is above.
 func TestSubsampledDuality(t *testing.T) {
 	for _, c := range []struct{ q, mu float64 }{{0.01, 1}, {0.3, 0.5}, {0.3, 3}, {0.9, 1}} {
-		curve := checked(t, "C_q(G)", func(a float64) float64 { return Subsampled(c.q, c.mu, a) })
+		curve := checked(t, "C_q(G)", func(a float64) float64 { return subsampled(c.q, c.mu, a) })
 		// The loss of the mixture is ln(1 - q + q·e^{μx - μ²/2}), increasing in x.
 		threshold := func(loss float64) float64 {
 			return math.Log((math.Expm1(loss)+c.q)/c.q)/c.mu + c.mu/2
@@ -48,7 +48,7 @@ func TestSubsampledDuality(t *testing.T) {
 		}
 		lines := Sample(Label{Name: "from the profile"}, profile.At, alphas(t, 301))
 		atLeast(t, curve, lines, 1e-13)
-		gap, alpha, err := lines.LeastGap(curve)
+		gap, alpha, err := lines.leastGap(curve)
 		if err != nil || gap < -2e-6 {
 			t.Errorf("q = %v, μ = %v: the supremum of the profile misses the curve by %v at α = %v (%v)", c.q, c.mu,
 				-gap, alpha, err)
@@ -61,8 +61,8 @@ func TestSubsampledIsSymmetric(t *testing.T) {
 	for _, q := range []float64{0.01, 0.3, 0.8} {
 		for _, mu := range []float64{0.2, 1, 3} {
 			for a := 0.01; a < 1; a += 0.01 {
-				beta := Subsampled(q, mu, a)
-				near(t, "f(f(α))", Subsampled(q, mu, beta), a, 1e-9)
+				beta := subsampled(q, mu, a)
+				near(t, "f(f(α))", subsampled(q, mu, beta), a, 1e-9)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func alphas(t *testing.T, n int) []float64 {
 func checked(t *testing.T, name string, f func(float64) float64) Curve {
 	t.Helper()
 	c := Sample(Label{Name: name}, f, alphas(t, 301))
-	if err := c.Check(); err != nil {
+	if err := c.check(); err != nil {
 		t.Error(err)
 	}
 	return c
@@ -37,7 +37,7 @@ func checked(t *testing.T, name string, f func(float64) float64) Curve {
 // atLeast fails unless c is pointwise at least d, to rounding.
 func atLeast(t *testing.T, c, d Curve, slack float64) {
 	t.Helper()
-	if gap, alpha, err := c.LeastGap(d); err != nil || !(gap >= -slack) {
+	if gap, alpha, err := c.leastGap(d); err != nil || !(gap >= -slack) {
 		t.Errorf("%q is below %q by %v at α = %v (%v)", c.Name, d.Name, -gap, alpha, err)
 	}
 }
@@ -105,8 +105,8 @@ func TestArgumentsOutside(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, got := range []float64{
 		Gaussian(-1, 0.5), Gaussian(nan, 0.5), Gaussian(inf, 0), Gaussian(1, -0.1), Gaussian(1, 1.1), Gaussian(1, nan),
-		Subsampled(-0.1, 1, 0.1), Subsampled(1.1, 1, 0.1), Subsampled(nan, 1, 0.1), Subsampled(0.5, inf,
-			0.1), Subsampled(0.5, 1, nan),
+		subsampled(-0.1, 1, 0.1), subsampled(1.1, 1, 0.1), subsampled(nan, 1, 0.1), subsampled(0.5, inf,
+			0.1), subsampled(0.5, 1, nan),
 		Guarantee{-1, 0}.At(0.1), Guarantee{nan, 0}.At(0.1), Guarantee{1, nan}.At(0.1), Guarantee{1,
 			2}.At(0.1), Guarantee{1, 0.1}.At(nan),
 		Guarantees(nil).At(0),

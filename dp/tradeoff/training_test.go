@@ -25,7 +25,7 @@ func training(t *testing.T, a dp.Accountant, p Profile, events ...dp.Event) Curv
 		t.Fatal(err)
 	}
 	for _, c := range curves {
-		if err := c.Check(); err != nil {
+		if err := c.check(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestTrainingOfIntervals(t *testing.T) {
 	}
 	atLeast(t, exact, curves[0], 0)
 	atLeast(t, curves[1], exact, 0)
-	if gap, _, err := curves[0].LeastGap(exact); err != nil || gap > -0.01 {
+	if gap, _, err := curves[0].leastGap(exact); err != nil || gap > -0.01 {
 		t.Errorf("the factor 4 is not seen: gap %v, %v", gap, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// errCount is the error for text that is not a count.
 var errCount = errors.New("must be a whole number, such as 10000 or 1e4")
 
 // maxExponent is the largest exponent of a count: 1e18 is the largest power of ten that fits an

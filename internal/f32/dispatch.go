@@ -52,7 +52,6 @@ func usable(c cpu.Class) error {
 	return nil
 }
 
-// Kernels returns the class of the kernels in use.
 func Kernels() cpu.Class { return class }
 
 // Tiled reports whether the kernels in use have matrix tiles (AMX). Products of numbers that are split into bfloat16

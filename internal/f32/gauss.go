@@ -98,7 +98,6 @@ func addNormalsPortable(x []float32, bits []byte, scale float32) int {
 	return done
 }
 
-// addRareGroup adds a group with a rare radius.
 func addRareGroup(x *[groupNormals]float32, scale float32, s *rng.Stream) {
 	bits := *(*[groupBytes]byte)(s.Peek(groupBytes, groupBytes)) // a copy, since s moves on
 	s.Skip(groupBytes)

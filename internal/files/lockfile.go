@@ -67,7 +67,6 @@ func take(path, named string) (*Lock, error) {
 	return nil, fmt.Errorf("%s: %w: other processes keep taking and releasing the lock", named, ErrHeld)
 }
 
-// folderLock is the name of the lock file of a folder.
 const folderLock = ".lock"
 
 // LockFolder creates the folder dir, with its parents, and takes its lock. The error wraps ErrHeld if another process

@@ -33,7 +33,6 @@ const (
 	testFile
 )
 
-// openFile opens a file and adds its parts.
 func (p *parser) openFile(path string, r role) error {
 	switch info, err := os.Stat(path); {
 	case err != nil:
@@ -73,7 +72,6 @@ func (p *parser) openFile(path string, r role) error {
 	return p.addArchive(a, r)
 }
 
-// addArray adds the part of a file that is a single array.
 func (p *parser) addArray(path string, f *os.File, size int64) error {
 	if !p.Unlabelled {
 		return fmt.Errorf("%s: %w in a .npy file, which has only one array: np.savez(\"FILE.npz\", x=features, "+
@@ -127,7 +125,6 @@ type pair struct {
 	given bool // Options names the features
 }
 
-// pairs returns the arrays of the training set and of the test set.
 func (p *parser) pairs(a *archive) (train, test pair, err error) {
 	n := p.Arrays
 	if n == (Arrays{}) {
@@ -203,7 +200,6 @@ func (p *parser) addPart(a *archive, of pair) error {
 	return nil
 }
 
-// archive is a file with arrays.
 type archive struct {
 	path  string
 	size  int64
@@ -302,10 +298,8 @@ func (a *archive) list() string {
 	return "are " + strings.Join(names, ", ")
 }
 
-// arrayName returns the name of an array in NumPy.
 func arrayName(f *zip.File) string { return strings.TrimSuffix(f.Name, arrayEnd) }
 
-// nameEnd returns the ending of an array's name.
 func nameEnd(name string) string {
 	for _, end := range []string{trainEnd, testEnd} {
 		if strings.HasSuffix(name, end) || strings.HasPrefix(name, end[1:]+"_") {
@@ -323,7 +317,6 @@ func withEnd(names []string, end string) []string {
 	return names
 }
 
-// orList writes names as alternatives.
 func orList(names []string) string {
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]

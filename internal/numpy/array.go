@@ -29,7 +29,6 @@ func newArray(file, name string, content io.Reader, size int64) (*array, error) 
 	return newArrayOf(file, name, content, size, readHeader)
 }
 
-// newArrayOf reads an array whose header read reads.
 func newArrayOf(file, name string, content io.Reader, size int64, read func(io.Reader) (header, int64, error)) (*array,
 	error) {
 	a := &array{file: file, name: name, in: bufio.NewReaderSize(content, unpack.BufferSize)}
@@ -209,7 +208,6 @@ func (a *array) targets(b data.TargetBounds, to []float32) error {
 	})
 }
 
-// classes reads labels into to.
 func (a *array) classes(l *data.Labels, to []int32) error {
 	known := map[string]int32{} // by the bytes of the label
 	at := 0

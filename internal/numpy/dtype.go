@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 )
 
-// dtype is the type of elements.
 type dtype struct {
 	text  string // as in the header
 	kind  byte   // one of the kinds below
@@ -75,7 +74,6 @@ func parseType(text string) (dtype, error) {
 	return t, nil
 }
 
-// isText reports whether elements are texts.
 func (t dtype) isText() bool { return t.kind == unicode || t.kind == byteText }
 
 // float32s sets to to the numbers in raw, each rounded once to the nearest float32. A byte that is
@@ -116,7 +114,6 @@ func (t dtype) overflows(b []byte) bool {
 	return v-v == 0 && math.IsInf(float64(float32(v)), 0)
 }
 
-// int64 returns a signed integer.
 func (t dtype) int64(b []byte) int64 {
 	switch t.size {
 	case 1:
@@ -177,7 +174,6 @@ func (t dtype) number(b []byte) string {
 // this size or more may be the same float64.
 const labelsBelow = 1 << 53
 
-// label returns an element as a label.
 func (t dtype) label(b []byte) (string, error) {
 	switch t.kind {
 	case unicode:

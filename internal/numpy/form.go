@@ -35,7 +35,6 @@ func (f form) of(n int) *data.Images {
 		Mean: make([]float32, f.channels), Std: slices.Repeat([]float32{1}, f.channels)}
 }
 
-// form returns the form of the records of an array of features.
 func (a *array) form() (form, error) {
 	s := a.shape
 	if a.kind.isText() {
@@ -66,7 +65,6 @@ func (a *array) form() (form, error) {
 		"(N, C, H, W) with C = 1 or 3 channels and H and W that are neither 1 nor 3%s", shapeText(s), hint)
 }
 
-// imageForm completes the form of images.
 func (a *array) imageForm(f form) (form, error) {
 	if max(f.height, f.width) > maxSide {
 		return f, a.fault("images of %d×%d pixels, each must be in [1, %d]", f.height, f.width, maxSide)

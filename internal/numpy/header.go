@@ -28,7 +28,6 @@ type header struct {
 	shape   []int
 }
 
-// readHeader reads a header and returns its size in bytes.
 func readHeader(in io.Reader) (h header, size int64, err error) {
 	start := make([]byte, len(magic)+2)
 	if err := fill(in, start); err != nil {
@@ -64,7 +63,6 @@ func readHeader(in io.Reader) (h header, size int64, err error) {
 	return h, int64(len(start)+len(length)) + n, err
 }
 
-// fill reads all of to.
 func fill(in io.Reader, to []byte) error {
 	if _, err := io.ReadFull(in, to); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the file ends in the header: %w", io.ErrUnexpectedEOF)
@@ -74,7 +72,6 @@ func fill(in io.Reader, to []byte) error {
 	return nil
 }
 
-// parseHeader reads the text of a header.
 func parseHeader(text string) (header, error) {
 	s := scanner{text}
 	var h header

@@ -19,7 +19,6 @@ import (
 // the type of elements, the number of dimensions, the size of each as 32 bits, big-endian, and the
 // elements in C order.
 
-// idxTypes lists the types of elements.
 var idxTypes = map[byte]dtype{
 	0x08: {text: "uint8", kind: unsigned, size: 1}, 0x09: {text: "int8", kind: signed, size: 1},
 	0x0B: {text: "int16", kind: signed, size: 2}, 0x0C: {text: "int32", kind: signed, size: 4},
@@ -52,7 +51,6 @@ func readIDXHeader(in io.Reader) (h header, size int64, err error) {
 	return h, int64(len(start) + 4*len(h.shape)), nil
 }
 
-// idxArray opens an IDX file.
 func (p *parser) idxArray(path, name string) (*array, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {
@@ -131,7 +129,6 @@ func split(name string) (plain, ending string) {
 // maxListed is the largest number of names that are read from a folder.
 const maxListed = 10_000
 
-// namesIn returns the names in a folder, sorted.
 func namesIn(folder string) ([]string, error) {
 	f, err := os.Open(folder)
 	if err != nil {
@@ -187,7 +184,6 @@ func find(folder string) (in string, train, test []string, err error) {
 		"CIFAR, such as data_batch_1.bin", folder)
 }
 
-// addSet adds a part whose files are in a folder.
 func (p *parser) addSet(folder string, names []string, r role) error {
 	paths := make([]string, len(names))
 	for i, name := range names {

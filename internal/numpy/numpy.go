@@ -68,7 +68,6 @@ func Is(path string) bool {
 	return end == archiveEnd || end == arrayEnd
 }
 
-// The endings of names.
 const (
 	archiveEnd = ".npz"
 	arrayEnd   = ".npy"
@@ -119,7 +118,6 @@ type parser struct {
 	form  form   // form of the records of all parts
 }
 
-// part is a training set or a test set.
 type part struct {
 	x, y *array // y is nil if labels are not read
 	form form
@@ -213,7 +211,6 @@ func (p *parser) room(rows int) error {
 	return nil
 }
 
-// read reads the content of the arrays.
 func (p *parser) read() error {
 	at := 0
 	for _, t := range p.parts {

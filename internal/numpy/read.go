@@ -45,7 +45,6 @@ func checkNames(path string, has []string, want []Array) error {
 	return nil
 }
 
-// checkShape returns an error if an array has another shape than the one wanted.
 func checkShape(path string, a Array, shape []int) error {
 	if !slices.Equal(shape, a.Shape) {
 		return fmt.Errorf("%s: %s: shape %s, must be %s", path, a.Name, shapeText(shape), shapeText(a.Shape))

@@ -130,7 +130,6 @@ type columnReader struct {
 	from, to int
 }
 
-// Read implements io.Reader.
 func (c *columnReader) Read(to []byte) (int, error) {
 	if len(c.rest) == 0 {
 		if _, err := io.ReadFull(c.in, c.record); err != nil {

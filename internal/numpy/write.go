@@ -54,7 +54,6 @@ type tensor struct {
 	Place [2]int64 `json:"data_offsets"` // first byte and end, after the header
 }
 
-// tensorType is the type of float32 numbers.
 const tensorType = "F32"
 
 // WriteSafetensors writes the arrays in the format of Hugging Face's safetensors: the length of a header (8 bytes),

@@ -154,12 +154,10 @@ func number(b []byte, field, value int) []byte {
 	return binary.AppendUvarint(b, uint64(value))
 }
 
-// part appends a field with bytes.
 func part(b []byte, field int, value []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(field)<<3|2)
 	b = binary.AppendUvarint(b, uint64(len(value)))
 	return append(b, value...)
 }
 
-// text appends a field with a text.
 func text(b []byte, field int, value string) []byte { return part(b, field, []byte(value)) }

@@ -10,7 +10,6 @@ import (
 // verdict says whether a procedure reproduces a printed number.
 type verdict string
 
-// The verdicts.
 const (
 	reproduced  verdict = "reproduced"
 	byAnother   verdict = "reproduced by another procedure"

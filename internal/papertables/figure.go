@@ -12,7 +12,6 @@ import (
 	"proactivedp/internal/report"
 )
 
-// figurePoints is the number of sizes in a figure.
 const figurePoints = 60
 
 // sizeCurve is the ε of runs over s, for one problem at the σ of its comparison.

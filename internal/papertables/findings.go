@@ -73,7 +73,6 @@ func (a auditor) find() (*finding, error) {
 	return f, nil
 }
 
-// allEpochs returns a run of k epochs in the given number of rounds.
 func allEpochs(adjacency dp.Adjacency, sigma, k float64, rounds int) []dp.Event {
 	return []dp.Event{{Sampling: dp.Poisson, Adjacency: adjacency, NoiseMultiplier: sigma, Rate: k / float64(rounds),
 		Count: rounds}}

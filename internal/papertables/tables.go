@@ -29,7 +29,6 @@ type Options struct {
 	Progress   io.Writer // receives the progress, unless it is nil
 }
 
-// Validate reports every option that is outside its range.
 func (o Options) Validate() error {
 	var errs []error
 	if o.Out == "" {
@@ -135,7 +134,6 @@ func tablePlans(ctx context.Context, accountant dp.Accountant) []tablePlan {
 	return slices.Concat(basics, budgets, comparisons)
 }
 
-// part returns a function that computes *into.
 func part[T any](into *T, compute func() (T, error)) func() error {
 	return func() (err error) {
 		*into, err = compute()
@@ -143,7 +141,6 @@ func part[T any](into *T, compute func() (T, error)) func() error {
 	}
 }
 
-// runParts runs the parts on o.Workers goroutines.
 func runParts(ctx context.Context, parts []func() error, o Options) error {
 	bar := report.NewBar(o.Progress, "accounting", int64(len(parts)))
 	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(max(o.Workers, 1))

@@ -32,7 +32,6 @@ const (
 	mark         = "<!-- Written by proactivedp tables. -->\n"
 )
 
-// curvePicture returns the name of the picture of a problem.
 func curvePicture(p paper.Case) string { return fmt.Sprintf("epsilon-over-s-%d.png", p.N) }
 
 // checkFolder returns an error if writing the tables could overwrite files of another origin: if dir
@@ -131,7 +130,6 @@ func (a *audit) records() [][]string {
 	return out
 }
 
-// accountantColumn returns the name of a column of the data.
 func accountantColumn(accountant string, adjacency dp.Adjacency) string {
 	return strings.ReplaceAll(accountant+"_"+string(adjacency), "-", "_")
 }

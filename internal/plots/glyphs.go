@@ -21,7 +21,6 @@ func (m marking) Box(txt string, f font.Font) (width, height, depth vg.Length) {
 	return m.Handler.Box(m.marked(txt, f), f)
 }
 
-// Draw draws the text.
 func (m marking) Draw(c vg.Canvas, txt string, style text.Style, at vg.Point) {
 	m.Handler.Draw(c, m.marked(txt, style.Font), style, at)
 }

@@ -99,7 +99,6 @@ func (l Line) marked(points plotter.XYs, i int) plotter.XYs {
 	return some
 }
 
-// plotters returns the band and the curve of a line.
 func (l Line) plotters(col color.RGBA) (*plotter.Polygon, *plotter.Line, error) {
 	n := len(l.X)
 	outline := make(plotter.XYs, 0, 2*n)
@@ -145,7 +144,6 @@ func (l Line) bars(col color.RGBA) (*plotter.YErrorBars, error) {
 	return bars, nil
 }
 
-// scatter returns the bars and points of a scatter.
 func (l Line) scatter(col color.RGBA) ([]plot.Plotter, error) {
 	var marks []plot.Plotter
 	points := make(plotter.XYs, len(l.X))

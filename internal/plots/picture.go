@@ -97,7 +97,6 @@ type layout struct {
 	plots  [][]*plot.Plot // one row each
 }
 
-// layout prepares the picture in a style.
 func (p Picture) layout(s Style) (*layout, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -157,7 +156,6 @@ func (l *layout) legendHeight() vg.Length {
 	return l.legend.Rectangle(draw.Canvas{}).Size().Y + l.points(0.3*vg.Centimeter)
 }
 
-// height returns the height of the whole picture.
 func (l *layout) height() vg.Length {
 	below := vg.Length(len(l.Below))
 	if l.narrow() {
@@ -312,7 +310,6 @@ func (p Picture) plot(s Style, legend *plot.Legend) (*plot.Plot, error) {
 	return plt, nil
 }
 
-// nameTicks puts names at the positions of an axis.
 func nameTicks(axis *plot.Axis, names []string) {
 	if len(names) == 0 {
 		return
@@ -325,10 +322,8 @@ func nameTicks(axis *plot.Axis, names []string) {
 	axis.Min, axis.Max = -0.5, float64(len(names))-0.5
 }
 
-// swatch is a patch of colour in the legend.
 type swatch struct{ colour color.Color }
 
-// Thumbnail implements plot.Thumbnailer.
 func (s swatch) Thumbnail(c *draw.Canvas) {
 	c.FillPolygon(s.colour, []vg.Point{c.Min, {X: c.Min.X, Y: c.Max.Y}, c.Max, {X: c.Max.X, Y: c.Min.Y}})
 }
@@ -346,7 +341,6 @@ func (l *layout) drawLine(c draw.Canvas, style text.Style, s string) draw.Canvas
 // ticks marks at most n+1 round numbers, written as briefly as possible.
 type ticks struct{ n int }
 
-// Ticks implements plot.Ticker.
 func (t ticks) Ticks(lo, hi float64) []plot.Tick {
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/float64(t.n))))
 	for _, m := range []float64{1, 2, 5, 10} {
@@ -373,7 +367,6 @@ type decades struct{}
 var powers = map[float64]string{1: "1", 1e1: "10", 1e2: "10²", 1e3: "10³", 1e4: "10⁴", 1e5: "10⁵", 1e6: "10⁶", 1e7: "10⁷",
 	1e8: "10⁸"}
 
-// Ticks implements plot.Ticker.
 func (decades) Ticks(lo, hi float64) []plot.Tick {
 	var marks []plot.Tick
 	for _, mark := range (plot.LogTicks{Prec: -1}).Ticks(lo, hi) {

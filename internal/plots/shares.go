@@ -15,7 +15,6 @@ import (
 // are darker.
 type Shares [][]float64
 
-// Plot implements plot.Plotter.
 func (s Shares) Plot(c draw.Canvas, plt *plot.Plot) {
 	trX, trY := plt.Transforms(&c)
 	style := (Style{}).text(8, color.Black)

@@ -45,7 +45,6 @@ var (
 	Formats = []string{"png", "svg", "pdf"}
 )
 
-// The default style.
 const (
 	usualSize = 10
 	usualDPI  = 150
@@ -78,7 +77,6 @@ func (s Style) Validate() error {
 	return errors.Join(errs...)
 }
 
-// width returns the width of the whole picture.
 func (s Style) width() vg.Length {
 	if s.Width == 0 {
 		return UsualWidth * vg.Inch

@@ -34,7 +34,6 @@ type Timeline struct {
 // barHalf is half the height of a stretch, relative to the distance between rows.
 const barHalf = 0.32
 
-// Plot implements plot.Plotter.
 func (t Timeline) Plot(c draw.Canvas, plt *plot.Plot) {
 	trX, trY := plt.Transforms(&c)
 	edge := draw.LineStyle{Color: color.White, Width: 0.4}
@@ -54,7 +53,6 @@ func (t Timeline) Plot(c draw.Canvas, plt *plot.Plot) {
 	}
 }
 
-// DataRange implements plot.DataRanger.
 func (t Timeline) DataRange() (xMin, xMax, yMin, yMax float64) {
 	yMin, yMax = math.Inf(1), math.Inf(-1)
 	for _, s := range t.Stretches {

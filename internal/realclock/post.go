@@ -101,21 +101,16 @@ func (r *run) deliver(m *message) bool {
 // messages is a heap. The message that arrives first is on top.
 type messages []message
 
-// Len implements heap.Interface.
 func (m messages) Len() int { return len(m) }
 
-// Less implements heap.Interface.
 func (m messages) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(m[i].at, m[j].at), cmp.Compare(m[i].seq, m[j].seq)) < 0
 }
 
-// Swap implements heap.Interface.
 func (m messages) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
 
-// Push implements heap.Interface.
 func (m *messages) Push(x any) { *m = append(*m, x.(message)) }
 
-// Pop implements heap.Interface.
 func (m *messages) Pop() any {
 	last := len(*m) - 1
 	x := (*m)[last]

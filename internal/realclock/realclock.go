@@ -39,7 +39,6 @@ type Options struct {
 	Look func(updates int, at sim.Time, v []float32)
 }
 
-// maxScale is the largest Options.Scale.
 const maxScale = 1e6
 
 // CheckScale returns an error if scale is not in (0, 1e6]: see Options.Scale.
@@ -102,7 +101,6 @@ func Run(ctx context.Context, cfg *sim.Config, o Options) (*sim.Result, error) {
 	return r.run(ctx)
 }
 
-// run is the state of a run.
 type run struct {
 	Options
 	cfg        *sim.Config
@@ -174,7 +172,6 @@ func (r *run) result() (*sim.Result, error) {
 	return out, nil
 }
 
-// runClient runs the rounds of a client.
 func (r *run) runClient(ctx context.Context, n *node) error {
 	for !n.Done() {
 		if err := r.read(ctx, n); err != nil {

@@ -137,7 +137,6 @@ func (b *Bar) tell() {
 	b.events.progress(b.what, min(1, float64(b.done)/float64(b.work)), took, b.left(took))
 }
 
-// Describe sets the description of the work.
 func (b *Bar) Describe(what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,7 +189,6 @@ type watchedReader struct {
 	show       func(part float64)
 }
 
-// Read reads from the file.
 func (r *watchedReader) Read(p []byte) (int, error) {
 	n, err := r.in.Read(p)
 	r.read += float64(n)

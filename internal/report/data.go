@@ -16,7 +16,6 @@ func Data(name string, synthetic bool, note string) string {
 	return name
 }
 
-// WriteNotes writes one line for each note.
 func WriteNotes(w io.Writer, notes []string) error {
 	for _, n := range notes {
 		if _, err := fmt.Fprintf(w, "note            %s\n", n); err != nil {

@@ -13,18 +13,14 @@ type Page struct{ b strings.Builder }
 // String returns the page, with its text broken into lines by Markdown.
 func (p *Page) String() string { return Markdown(strings.TrimPrefix(p.b.String(), "\n")) }
 
-// Title adds the heading of the page.
 func (p *Page) Title(text string) { fmt.Fprintf(&p.b, "\n# %s\n", text) }
 
-// Section adds the heading of a section.
 func (p *Page) Section(format string, args ...any) {
 	fmt.Fprintf(&p.b, "\n## "+format+"\n", args...)
 }
 
-// Text adds a paragraph.
 func (p *Page) Text(format string, args ...any) { fmt.Fprintf(&p.b, "\n"+format+"\n", args...) }
 
-// Items adds a list.
 func (p *Page) Items(items []string) {
 	fmt.Fprintln(&p.b)
 	for _, item := range items {

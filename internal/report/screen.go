@@ -161,7 +161,6 @@ func (s *Screen) event(e Event) error {
 	return err
 }
 
-// progress writes an event of progress.
 func (s *Screen) progress(what string, done float64, took, left time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

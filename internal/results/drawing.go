@@ -33,7 +33,6 @@ func (d Drawing) Validate() error {
 	return errors.Join(errs...)
 }
 
-// formats returns the formats of the picture.
 func (d Drawing) formats() []string {
 	if len(d.Formats) == 0 {
 		return []string{"png"}
@@ -41,7 +40,6 @@ func (d Drawing) formats() []string {
 	return d.Formats
 }
 
-// pictureName returns the file name of a picture in the given format.
 func pictureName(format string) string { return "figure." + format }
 
 // Files returns the names of a figure's files: the pictures, then the data and the manifest.

@@ -145,7 +145,6 @@ func (e Entry) links() string {
 		TableFile, ManifestFile)
 }
 
-// inCell escapes text for a cell of a table.
 func inCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(text)
 }

@@ -45,7 +45,6 @@ func WriteFigure(dir string, picture Picture, table [][]string, m Manifest, sour
 	return m.Drawing.Write(dir, picture, table, m)
 }
 
-// SourceData returns the Data of a source for a manifest.
 func SourceData(source *train.Source) Data {
 	return DataOf(source.Data(), source.Hash())
 }

@@ -40,7 +40,6 @@ type Page struct {
 	revisions []revision
 }
 
-// figure is a folder with a figure.
 type figure struct {
 	Name, Title, Command string
 	Runner               string
@@ -57,7 +56,6 @@ type figure struct {
 	Findings             []Finding
 }
 
-// picture is a picture on the page.
 type picture struct {
 	Name, Alt string
 	Source    template.URL // the content of the picture as a data URL
@@ -93,7 +91,6 @@ func Kinds() []string {
 	return kinds
 }
 
-// The limits of the input.
 const (
 	maxPicture = 32 << 20
 	maxText    = 8 << 20
@@ -323,7 +320,6 @@ func readPicture(dir, name, title string) (picture, error) {
 	return picture{Name: filepath.Base(name), Alt: title, Source: embedded("image/png", content)}, nil
 }
 
-// embedded returns content as a data URL.
 func embedded(kind string, content []byte) template.URL {
 	return template.URL("data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(content))
 }

@@ -134,12 +134,10 @@ func (l seriesList) stated(epsilon paper.Number) (series, error) {
 	})
 }
 
-// size returns the series of a sample size.
 func (l seriesList) size(size int) (series, error) {
 	return l.pick(fmt.Sprintf("of s = %d", size), func(s series) bool { return s.size == size })
 }
 
-// largest returns the series of the largest sample size.
 func (l seriesList) largest() series {
 	return slices.MaxFunc(l, func(a, b series) int { return a.size - b.size })
 }

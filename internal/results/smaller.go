@@ -60,7 +60,6 @@ func fewColours(picture image.Image) ([]byte, error) {
 // near reports whether two values differ by no more than the limit most.
 func near(a, b uint8, most int) bool { return max(a, b)-min(a, b) <= uint8(most) }
 
-// compressed returns the content as a gzip file.
 func compressed(content []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)

@@ -101,7 +101,6 @@ func WriteStatements(w io.Writer, dir string, findings []Finding) error {
 	return err
 }
 
-// evidence formats names of tests.
 func evidence(tests string) string {
 	var all []string
 	for _, name := range strings.Fields(tests) {

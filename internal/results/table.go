@@ -155,7 +155,6 @@ func (t Table) Columns(to map[string]*[]float64) error {
 	return errors.Join(errs...)
 }
 
-// column returns the numbers of a column.
 func (t Table) column(name string) ([]float64, error) {
 	i := slices.Index(t.Header, name)
 	if i < 0 {

@@ -32,7 +32,6 @@ func (p *Page) addReadme(dir, name string) error {
 	return err
 }
 
-// errNoPage says that a page does not exist.
 var errNoPage = errors.New("no page")
 
 // addText adds a Markdown page to p. path is the page's path, relative to the folder dir.

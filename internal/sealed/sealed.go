@@ -32,8 +32,7 @@ type Format struct {
 
 const (
 	// keyed is added to the version if the file ends in an HMAC.
-	keyed = 1 << 32
-	// maxHeader is the largest size of the header, in bytes.
+	keyed     = 1 << 32
 	maxHeader = 1 << 26
 	// MinKey is the least length of a key, in bytes.
 	MinKey = 16

@@ -102,7 +102,6 @@ func inside(name, key string) string {
 	return name + "." + key
 }
 
-// reads reports whether the type t has a method that reads its JSON.
 func reads(t reflect.Type) bool {
 	p, text := reflect.PointerTo(t), reflect.TypeFor[encoding.TextUnmarshaler]()
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(text)

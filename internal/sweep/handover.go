@@ -47,7 +47,6 @@ func (q *Queue) handOver(ctx context.Context, j pool.Job, n note) {
 	q.log.Info("a data set is handed over", "data", j.Data, "digest", n.Wants, "worker", n.Worker)
 }
 
-// put stores a data set under its digest.
 func put(ctx context.Context, store jetstream.ObjectStore, digest string, source *train.Source) error {
 	from, to := io.Pipe()
 	var writer sync.WaitGroup

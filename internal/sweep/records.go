@@ -18,7 +18,6 @@ const maxRecords = 1 << 30
 // recordsVersion is the version of the format. Raise it whenever the format changes.
 const recordsVersion = 1
 
-// writeRecords writes a data set in the format for workers.
 func writeRecords(w io.Writer, d *data.Dataset) error {
 	if d.Targets != nil {
 		return errors.New("data set: targets of a regression are not sent to workers, must be classes")
@@ -50,7 +49,6 @@ func readRecords(r io.Reader, digest string) (*data.Dataset, error) {
 	return d, nil
 }
 
-// visitRecords visits all fields of a data set.
 func visitRecords(c *codec.Codec, d *data.Dataset) {
 	codec.Exactly(c, "version", recordsVersion)
 	visitText(c, "name", &d.Name)

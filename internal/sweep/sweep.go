@@ -45,7 +45,6 @@ const (
 	dataBucket   = "PDPS_DATA"
 )
 
-// These are the times of a sweep.
 const (
 	heartbeat = 1500 * time.Millisecond // time from one sign of life of a worker to the next
 	silence   = 6 * time.Second         // time without one after which a cell is given to another worker

@@ -136,7 +136,6 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// say publishes the note n for the queue.
 func (w *worker) say(n note) {
 	n.Worker, n.Class = w.Name, class()
 	if text, err := json.Marshal(n); err == nil {
@@ -144,7 +143,6 @@ func (w *worker) say(n note) {
 	}
 }
 
-// cell computes the cell of a message.
 func (w *worker) cell(working context.Context, m jetstream.Msg) {
 	var job pool.Job
 	err := strictjson.DecodeWhole(m.Data(), &job, len(m.Data()))
@@ -242,7 +240,6 @@ type hand struct {
 	part float64
 }
 
-// compute computes the job.
 func (h *hand) compute(ctx context.Context) (json.RawMessage, error) {
 	var spec struct {
 		Kind string `json:"kind"`
@@ -295,7 +292,6 @@ func (h *hand) keep(ctx context.Context) {
 // maxSaved is the largest checkpoint that is stored at the broker, in bytes.
 const maxSaved = 4 << 30
 
-// store stores the checkpoint if it is newer than the stored one.
 func (h *hand) store(ctx context.Context) {
 	info, err := os.Stat(h.file)
 	if err != nil || !info.ModTime().After(h.saved) || info.Size() > maxSaved {

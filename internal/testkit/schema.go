@@ -120,7 +120,6 @@ func (s schemas) marshaled(t reflect.Type) map[string]any {
 	return map[string]any{}
 }
 
-// object returns the schema of a struct.
 func (s schemas) object(t reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	s.fields(t, properties, &required)

@@ -35,7 +35,6 @@ type listing struct {
 	done bool
 }
 
-// ReadAt implements io.ReaderAt.
 func (l *listing) ReadAt(to []byte, at int64) (int, error) {
 	if !l.done {
 		if l.left -= int64(len(to)); l.left < 0 {

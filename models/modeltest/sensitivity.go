@@ -273,7 +273,6 @@ func (r record) extreme(value float32, pixel byte) record {
 	return r
 }
 
-// dataset returns a data set of the records, of the same kind as the case's.
 func (c Case) dataset(records []record) *data.Dataset {
 	d := &data.Dataset{Name: "attack", Features: c.Data.Features, Classes: c.Data.Classes, Synthetic: true}
 	if t := c.Data.Targets; t != nil {

@@ -41,7 +41,6 @@ type pixels struct {
 	n      int
 }
 
-// of prepares for the images m.
 func (p *pixels) of(m *data.Images) {
 	if p.images == m {
 		return

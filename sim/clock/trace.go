@@ -110,7 +110,6 @@ func (t *Trace) at(client, i int) time.Duration {
 	return own[i%len(own)]
 }
 
-// checkClients returns an error if the trace does not have n clients.
 func (t *Trace) checkClients(n int) error {
 	if t.Clients() != n {
 		return fmt.Errorf("clients of the trace = %d, must be the run's %d", t.Clients(), n)

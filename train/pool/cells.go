@@ -188,7 +188,6 @@ func (g grid) budget(largest int64) (int64, error) {
 	return min(memoryLimit, limit.Left()), nil
 }
 
-// compute computes the cells in todo and returns the sum of their times.
 func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []int, results []json.RawMessage) (
 	time.Duration, error,
 ) {

@@ -52,7 +52,6 @@ type sealed struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// digest returns the digest of the key and the result.
 func (s sealed) digest() string {
 	sum := sha256.Sum256(append([]byte(s.Key+"\n"), s.Result...))
 	return hex.EncodeToString(sum[:])

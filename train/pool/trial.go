@@ -57,7 +57,6 @@ func OfTrial(spec train.Spec, source *train.Source) Cell {
 	return c
 }
 
-// trials trains each spec and returns the trials in order.
 func (g grid) trials(ctx context.Context, specs []train.Spec, source *train.Source) ([]Trial, Spent, error) {
 	cells := make([]Cell, len(specs))
 	for i, spec := range specs {

@@ -38,9 +38,7 @@ func (s UtilitySpec) Validate() error {
 	for _, sigma := range s.Sigmas {
 		errs = append(errs, dp.CheckNotNegative("sigma", sigma))
 	}
-	if s.Draws < 1 || s.Draws > maxDraws {
-		errs = append(errs, fmt.Errorf("draws = %d, must be in [1, %d]", s.Draws, maxDraws))
-	}
+	errs = append(errs, dp.CheckCount("draws", s.Draws, 1, maxDraws))
 	return errors.Join(errs...)
 }
 

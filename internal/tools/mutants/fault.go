@@ -57,7 +57,6 @@ func readList(file string) (list, error) {
 	return l, nil
 }
 
-// errGone reports that the line of a fault is no longer in the source.
 var errGone = errors.New("its line is no longer in the source: change the fault, or delete it")
 
 // plant returns the path of the source file that contains the line, and its text with the fault. If

@@ -22,7 +22,6 @@ import (
 	"time"
 )
 
-// exitWrong is the exit status for wrong arguments.
 const exitWrong = 2
 
 func main() {

@@ -114,7 +114,6 @@ func run(dir, out, version string, log io.Writer) error {
 	return nil
 }
 
-// pageName is the file of the planner page.
 const pageName = "planner.html"
 
 // pageTwice makes the planner page from two copies of the source and returns it. Both pages must be

@@ -87,7 +87,6 @@ func wheels(dir, out, version string, targets []target, log io.Writer) error {
 	return nil
 }
 
-// host is the target of this machine.
 func host() target { return target{runtime.GOOS, runtime.GOARCH} }
 
 // pythonPre is a pre-release for which Python has a name (PEP 440).
@@ -113,7 +112,6 @@ func wheelVersion(version string) string {
 	return number
 }
 
-// part is a file in a wheel.
 type part struct {
 	name    string
 	content []byte

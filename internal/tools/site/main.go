@@ -66,7 +66,6 @@ func run(ctx context.Context, root, out, planner string, say io.Writer) error {
 	return err
 }
 
-// plannerPage returns the planner as one file: the given one, or else a compiled one.
 func plannerPage(ctx context.Context, root, file string) ([]byte, error) {
 	if file != "" {
 		page, err := bounded.File(file, maxPlanner)

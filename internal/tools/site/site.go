@@ -16,7 +16,6 @@ import (
 	"proactivedp/internal/tools/checkout"
 )
 
-// Files of the site.
 const (
 	home      = "index.html"
 	stylePage = "style.css"
@@ -39,7 +38,6 @@ const mark = `<meta name="generator" content="proactivedp site">`
 // ours reports whether this command made the page.
 func ours(text []byte) bool { return bytes.Contains(text, []byte(mark)) }
 
-// guide is a page in the list of guides.
 type guide struct{ file, title string }
 
 // group is a section of the list of guides.
@@ -73,7 +71,6 @@ var groups = []group{
 	}},
 }
 
-// site is a site in the making.
 type site struct {
 	tree  checkout.Tree
 	out   checkout.Tree
@@ -123,7 +120,6 @@ func (s *site) fail(name string, err error) {
 	}
 }
 
-// page is one page of the site, for its template.
 type page struct {
 	at       string // its path
 	title    string
@@ -138,13 +134,11 @@ type link struct {
 	Here      bool
 }
 
-// section is a section of a list of pages.
 type section struct {
 	Title string
 	Links []link
 }
 
-// add puts a page into the site.
 func (s *site) add(p page) {
 	to := func(at string) string { return relative(p.at, at) }
 	top := []link{{"Planner", to(plannerAt), false}, {"Results", to(resultsAt), p.at == resultsAt},

@@ -70,7 +70,6 @@ func headings(document ast.Node, source []byte) (title string, contents []headin
 	return title, contents
 }
 
-// wordsOf returns the text of a node.
 func wordsOf(node ast.Node, source []byte) string {
 	var words bytes.Buffer
 	for child := node.FirstChild(); child != nil; child = child.NextSibling() {

@@ -16,7 +16,6 @@ func Arguments(names func() []string) cobra.CompletionFunc {
 	}
 }
 
-// Beginning returns the values that begin with word.
 func Beginning(word string, values []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, word) })
 }

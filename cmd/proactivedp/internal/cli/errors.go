@@ -19,7 +19,6 @@ import (
 // with status 2.
 type UsageError struct{ error }
 
-// Unwrap returns the marked error.
 func (e UsageError) Unwrap() error { return e.error }
 
 // Usage marks err as a UsageError, so that the program exits with status 2. It returns nil if err is nil.

@@ -134,7 +134,6 @@ func (f featurer) drawn(images *data.Images, m data.FeatureMap) (string, error) 
 	return d.Hash(), nil
 }
 
-// say writes a line.
 func (f featurer) say(format string, args ...any) {
 	if f.out != nil {
 		fmt.Fprintf(f.out, "proactivedp: "+format+"\n", args...)

@@ -39,7 +39,6 @@ func (f *featuresFlag) Set(text string) error {
 	return nil
 }
 
-// String returns the value in the form that Set reads.
 func (f *featuresFlag) String() string {
 	switch {
 	case f.columns == nil:
@@ -52,7 +51,6 @@ func (f *featuresFlag) String() string {
 	return ""
 }
 
-// Type returns the word for the value in the help.
 func (*featuresFlag) Type() string { return "features" }
 
 // boundsFlag is the value of --bounds.
@@ -71,7 +69,6 @@ func (f *boundsFlag) Set(text string) error {
 	return data.CheckBoundsEpsilon(epsilon)
 }
 
-// String returns the value in the form that Set reads.
 func (f *boundsFlag) String() string {
 	if f.epsilon == nil || *f.epsilon == 0 {
 		return ""
@@ -79,5 +76,4 @@ func (f *boundsFlag) String() string {
 	return privateBounds + strconv.FormatFloat(*f.epsilon, 'g', -1, 64)
 }
 
-// Type returns the word for the value in the help.
 func (*boundsFlag) Type() string { return "bounds" }

@@ -47,7 +47,6 @@ func kindsOf(path, test string) []FileKind {
 	return kinds
 }
 
-// withArticle returns the kind with its article.
 func (k FileKind) withArticle() string {
 	if k == ImageFile {
 		return "an " + string(k)

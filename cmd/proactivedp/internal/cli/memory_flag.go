@@ -10,7 +10,6 @@ import (
 // system.
 type MemoryFlag int64
 
-// Add adds the flag --memory to cmd.
 func (m *MemoryFlag) Add(cmd *cobra.Command) {
 	cmd.Flags().
 		Var(m, "memory", "refuse what is estimated to take more memory, such as 4GiB; trainings side by side share it "+
@@ -34,5 +33,4 @@ func (m *MemoryFlag) String() string {
 	return memory.Text(int64(*m))
 }
 
-// Type returns the word for the value in the help.
 func (*MemoryFlag) Type() string { return "size" }

@@ -14,7 +14,6 @@ import (
 	"proactivedp/internal/message"
 )
 
-// AnyChanged reports whether at least one of the flags was given.
 func AnyChanged(cmd *cobra.Command, names ...string) bool {
 	return slices.ContainsFunc(names, cmd.Flags().Changed)
 }
@@ -74,25 +73,25 @@ func CheckArguments(cmd *cobra.Command, args []string) (*cobra.Command, error) {
 	return cmd, nil
 }
 
-// RefuseWith returns an error for each of the named flags that was given together with other.
-func RefuseWith(cmd *cobra.Command, other string, names ...string) error {
+// Refuse returns an error for each of the named flags that was given. Each error is the flag and then why.
+func Refuse(cmd *cobra.Command, why string, names ...string) error {
 	var errs []error
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
-			errs = append(errs, fmt.Errorf("--%s must not be given with --%s", name, other))
+			errs = append(errs, fmt.Errorf("--%s %s", name, why))
 		}
 	}
 	return errors.Join(errs...)
 }
 
+// RefuseWith returns an error for each of the named flags that was given together with other.
+func RefuseWith(cmd *cobra.Command, other string, names ...string) error {
+	return Refuse(cmd, "must not be given with --"+other, names...)
+}
+
 // FlagGiven returns the first of the named flags that was given, or the first of all if none was.
 func FlagGiven(cmd *cobra.Command, names ...string) string {
-	for _, name := range names {
-		if cmd.Flags().Changed(name) {
-			return name
-		}
-	}
-	return names[0]
+	return names[max(0, slices.IndexFunc(names, cmd.Flags().Changed))]
 }
 
 // CheckWorkers returns an error if n is not a possible number of goroutines.

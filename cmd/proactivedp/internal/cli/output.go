@@ -32,7 +32,6 @@ func FormatNames() []string {
 
 const jsonFormat = "json"
 
-// AddFormat adds the flag --format to cmd.
 func (o *OutputFlags) AddFormat(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Format, "format", "", "print what is run for another program: opacus, tf-privacy, "+
 		"jax-privacy or flower (ready code with its caveats), the first three with -short (lines for a training that keeps its "+
@@ -63,13 +62,10 @@ func (o *OutputFlags) Check() error {
 	return errors.Join(errs...)
 }
 
-// IsJSON reports whether JSON is to be printed.
 func (o *OutputFlags) IsJSON() bool { return o.json || o.Format == jsonFormat }
 
-// IsCode reports whether code is to be printed.
 func (o *OutputFlags) IsCode() bool { return o.Format != "" && o.Format != jsonFormat }
 
-// PrintCode prints the release in the requested format.
 func (o *OutputFlags) PrintCode(cmd *cobra.Command, release libraries.Release, err error) error {
 	if err != nil {
 		return err
@@ -95,7 +91,6 @@ func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, te
 	return text(w)
 }
 
-// JSONVar adds the flag --json to f.
 func JSONVar(f *pflag.FlagSet, p *bool) { f.BoolVar(p, "json", false, "print JSON") }
 
 // StatementVar adds the flag --statement to f. Report looks at it.
@@ -128,10 +123,8 @@ func Report(cmd *cobra.Command, asJSON bool, r interface{ WriteText(w io.Writer)
 	return r.WriteText(cmd.OutOrStdout())
 }
 
-// PrintJSON prints v to stdout as JSON.
 func PrintJSON(cmd *cobra.Command, v any) error { return writeJSON(cmd.OutOrStdout(), v) }
 
-// writeJSON writes v, indented.
 func writeJSON(w io.Writer, v any) error {
 	if err := filesystem.JSON(v)(w); err != nil {
 		return fmt.Errorf("write JSON: %w", err)

@@ -53,7 +53,6 @@ const (
 	imageFlag  = "image"
 )
 
-// Add adds the flags to cmd.
 func (o *OwnFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.LabelColumn, "label-column", "", "`name` of the column of a CSV file that has the labels")
@@ -75,7 +74,6 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 	FormVars(f, &o.Form)
 }
 
-// AddTarget adds the flag for the target of a regression to cmd.
 func (o *OwnFlags) AddTarget(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.target, TargetFlag, "", "the column of labels of your own file has real numbers, which the model "+
 		"linear learns: their public bounds as `LOW,HIGH`, not taken from the data, instead of --label-map")
@@ -180,7 +178,6 @@ func CheckFormOf(cmd *cobra.Command, form train.FileForm, path, test string) err
 	return errors.Join(errs...)
 }
 
-// check returns an error for each flag that does not fit a data set.
 func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	if cmd.Flags().Lookup("label-map") == nil {
 		return nil
@@ -252,7 +249,6 @@ func (o *OwnFlags) checkTarget(kind FileKind, name string) error {
 	return errors.Join(errs...)
 }
 
-// targets returns the bounds of the target, or nil if there is none.
 func (o *OwnFlags) targets() *data.TargetBounds {
 	b, err := data.ParseTargetBounds(o.target)
 	if o.target == "" || err != nil { // see checkTarget
@@ -547,7 +543,6 @@ func (o *OwnFlags) privately(d *data.Dataset, c *table.Columns, limit int64) (*d
 	return d, nil
 }
 
-// TableOptions returns the options of a CSV file of this form.
 func TableOptions(form train.FileForm) (table.Options, error) {
 	o := table.Options{NoHeader: form.NoHeader, HeaderLine: form.HeaderLine}
 	if form.Numbers == "" {

@@ -183,7 +183,6 @@ type TrainFlags struct {
 	units fieldUnits
 }
 
-// Add adds the flags of the groups to cmd.
 func (t *TrainFlags) Add(cmd *cobra.Command, groups ...FlagGroup) {
 	for _, f := range specFlags {
 		if slices.Contains(groups, f.group) {

@@ -32,7 +32,6 @@ func (u *fieldUnits) add(cmd *cobra.Command, groups []FlagGroup) {
 	}
 }
 
-// apply puts the values of the flags into the spec.
 func (u *fieldUnits) apply(cmd *cobra.Command, s *train.Spec) error {
 	rated, stepped := u.hasRate && AnyChanged(cmd, "learning-rate"), u.hasSteps && AnyChanged(cmd, "steps")
 	if !rated && !stepped {

@@ -36,7 +36,6 @@ func (c *count) Set(text string) error {
 // String returns the number in decimal digits.
 func (c *count) String() string { return strconv.Itoa(int(*c)) }
 
-// Type returns the word for the value in the help.
 func (*count) Type() string { return "count" }
 
 // valueErrors says, by the type of a flag, what its value must be. A count has its own error.
@@ -84,7 +83,6 @@ func NumbersVar(f *pflag.FlagSet, p *[]float64, name string, value []float64, us
 	f.Var(&list[float64]{to: p, parse: parseNumber, show: decimal.Exactly, word: "numbers"}, name, usage)
 }
 
-// parseNumber reads one of several numbers.
 func parseNumber(text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -125,7 +123,6 @@ func (l *list[T]) Set(text string) error {
 	return nil
 }
 
-// String returns the list in the form that Set reads.
 func (l *list[T]) String() string {
 	if l.to == nil {
 		return ""
@@ -137,5 +134,4 @@ func (l *list[T]) String() string {
 	return strings.Join(texts, ",")
 }
 
-// Type returns the word for the value in the help.
 func (l *list[T]) Type() string { return l.word }

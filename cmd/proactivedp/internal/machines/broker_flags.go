@@ -41,7 +41,6 @@ func (b *brokerFlags) addLog(cmd *cobra.Command) {
 		"JSON, one object a line (docs/metrics.md lists the keys)")
 }
 
-// read reads the files that the flags name.
 func (b *brokerFlags) read() error {
 	var errs []error
 	if b.credsFile != "" {

@@ -9,6 +9,7 @@ import (
 	"proactivedp/cluster"
 	"proactivedp/cluster/broker"
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dp"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/sweep"
 )
@@ -49,9 +50,7 @@ and read the broadcasts, and nothing else. Existing files are not overwritten.`,
 			if dir == "" {
 				errs = append(errs, errors.New("--dir is missing: the folder for the keys"))
 			}
-			if clients < 0 || clients > cluster.MaxClients {
-				errs = append(errs, fmt.Errorf("--clients = %d, must be in [0, %d]", clients, cluster.MaxClients))
-			}
+			errs = append(errs, dp.CheckCount("--clients", clients, 0, cluster.MaxClients))
 			if err := errors.Join(errs...); err != nil {
 				return cli.Usage(err)
 			}

@@ -27,7 +27,6 @@ type ServeFlags struct {
 	sync, expelAfter, scrape string
 }
 
-// Add adds the flags to cmd.
 func (s *ServeFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.listen, "listen", "", "run a broker that listens at "+
@@ -50,15 +49,10 @@ func (s *ServeFlags) Asked() bool { return s.listen != "" || s.url != "" }
 
 // Check returns an error for each invalid flag, and reads the files that the flags name.
 func (s *ServeFlags) Check(cmd *cobra.Command) error {
-	var errs []error
 	if !s.Asked() {
-		for _, name := range ServeFlagNames {
-			if cmd.Flags().Changed(name) {
-				errs = append(errs, fmt.Errorf("--%s needs --listen or --broker", name))
-			}
-		}
-		return cli.Usage(errors.Join(errs...))
+		return cli.Usage(cli.Refuse(cmd, "needs --listen or --broker", ServeFlagNames...))
 	}
+	var errs []error
 	if s.dir == "" {
 		errs = append(errs, errors.New("--dir is missing: the folder that the run is kept in"))
 	}
@@ -87,7 +81,6 @@ func (s *ServeFlags) silence() (time.Duration, error) {
 	return d, nil
 }
 
-// engine returns the broker that the flags ask for.
 func (s *ServeFlags) engine() (broker.Engine, error) {
 	e := broker.Engine{URL: s.url, Listen: s.listen}
 	var errs []error

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +24,6 @@ type SweepFlags struct {
 	logged           func() error // closes the log
 }
 
-// Add adds the flags to cmd.
 func (s *SweepFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.at, "workers-at", "", "let workers compute the trainings; they connect to the broker at this `URL` "+
@@ -40,13 +38,7 @@ func (s *SweepFlags) Add(cmd *cobra.Command) {
 // Check returns an error for each invalid flag, and reads the files that the flags name.
 func (s *SweepFlags) Check(cmd *cobra.Command) error {
 	if s.at == "" && s.listen == "" {
-		var errs []error
-		for _, name := range []string{"keys", "creds", "log-json", "event-log"} {
-			if cmd.Flags().Changed(name) {
-				errs = append(errs, fmt.Errorf("--%s needs --workers-at or --listen", name))
-			}
-		}
-		return cli.Usage(errors.Join(errs...))
+		return cli.Usage(cli.Refuse(cmd, "needs --workers-at or --listen", "keys", "creds", "log-json", "event-log"))
 	}
 	_, err := s.engine()
 	return cli.Usage(errors.Join(err, s.read()))
@@ -90,7 +82,6 @@ func (s *SweepFlags) OpenAudit(cmd *cobra.Command) (audit.Elsewhere, error) {
 // auditParts hands out the parts of an audit as jobs.
 type auditParts struct{ by pool.Elsewhere }
 
-// Compute implements audit.Elsewhere.
 func (a auditParts) Compute(ctx context.Context, parts []json.RawMessage,
 	done func(part int, result json.RawMessage) error) error {
 	jobs := make([]pool.Job, len(parts))

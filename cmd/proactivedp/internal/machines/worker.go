@@ -81,7 +81,6 @@ does not write them to disk.`,
 	return cmd
 }
 
-// auditPart computes a part of an audit.
 func auditPart(ctx context.Context, spec json.RawMessage) (json.RawMessage, error) {
 	loop, err := auto.Course(ctx)
 	if err != nil {

@@ -23,7 +23,6 @@ var (
 	ErrNotFound = errors.New("the planted fault was not found")
 )
 
-// auditFlags are the flags of audit.
 type auditFlags struct {
 	options audit.Options
 	workers machines.SweepFlags
@@ -130,7 +129,6 @@ func (f *auditFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	return f.once(cmd)
 }
 
-// check returns an error for each invalid flag.
 func (f *auditFlags) check(cmd *cobra.Command) error {
 	errs := []error{f.options.Validate()}
 	sizes := f.options.Fault.Sizes()
@@ -146,13 +144,9 @@ func (f *auditFlags) check(cmd *cobra.Command) error {
 	if f.audits < 1 {
 		errs = append(errs, fmt.Errorf("--audits = %d, must be at least 1", f.audits))
 	}
-	if f.out == "" {
-		return errors.Join(errs...)
-	}
-	for _, name := range []string{"fault", "fault-size", "runner", "exact", "json"} {
-		if cmd.Flags().Changed(name) {
-			errs = append(errs, fmt.Errorf("--%s goes without --out: a survey has all faults and both runners", name))
-		}
+	if f.out != "" {
+		errs = append(errs, cli.Refuse(cmd, "goes without --out: a survey has all faults and both runners", "fault",
+			"fault-size", "runner", "exact", "json"))
 	}
 	return errors.Join(errs...)
 }
@@ -194,7 +188,6 @@ func (f *auditFlags) survey(cmd *cobra.Command) error {
 	return err
 }
 
-// faultTable lists the faults, with their sizes.
 func faultTable() string {
 	var b strings.Builder
 	for _, f := range audit.Faults()[1:] {

@@ -12,6 +12,7 @@ import (
 
 	"proactivedp/audit"
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dp"
 	"proactivedp/internal/files"
 	"proactivedp/rng"
 )
@@ -26,7 +27,6 @@ const scoresHelp = `With --scores, audit bounds the ε of a training that ran an
 
 The columns member and score are read, and an id must not occur twice.`
 
-// scoresFlags are the flags of an audit of scores.
 type scoresFlags struct {
 	file              string
 	canaries, guesses int
@@ -76,7 +76,6 @@ func (f *auditFlags) ofScores(cmd *cobra.Command) error {
 	return cli.Report(cmd, f.asJSON, r)
 }
 
-// audit audits the scores in the file.
 func (f *scoresFlags) audit(o audit.ScoresOptions) (*audit.ScoresReport, error) {
 	file, err := os.Open(f.file)
 	if err != nil {
@@ -90,13 +89,10 @@ func (f *scoresFlags) audit(o audit.ScoresOptions) (*audit.ScoresReport, error) 
 	return s.Audit(o)
 }
 
-// draw draws the coins for canaries.
 func (f *auditFlags) draw(cmd *cobra.Command) error {
 	n := f.scores.canaries
 	err := only(cmd, "canaries", "seed", "out")
-	if n < audit.MinCanaries || n > audit.MaxCanaries {
-		err = errors.Join(err, fmt.Errorf("--canaries = %d, must be in [%d, %d]", n, audit.MinCanaries, audit.MaxCanaries))
-	}
+	err = errors.Join(err, dp.CheckCount("--canaries", n, audit.MinCanaries, audit.MaxCanaries))
 	if f.out == "" {
 		err = errors.Join(err, errors.New("--out is missing: it names the file of the coins"))
 	}

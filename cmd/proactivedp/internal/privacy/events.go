@@ -123,7 +123,6 @@ func (f *historyFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// readHistory reads one file, which the flag names.
 func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if path == "" {
 		return plan.History{}, cli.Usage(fmt.Errorf("--%s = \"\", must name a file", flag))
@@ -142,7 +141,6 @@ func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency
 // eventsFlag is the flag whose files replace the flags of equal rounds.
 const eventsFlag = "events"
 
-// addEvents gives cmd the flag --events.
 func addEvents(cmd *cobra.Command, files *historyFlags) {
 	files.add(cmd.Flags(), eventsFlag, "`file` of rounds, JSON or CSV, instead of --noise-multiplier, --sample-rate and --steps; "+
 		"may be given once for each release")

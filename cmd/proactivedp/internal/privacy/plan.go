@@ -291,7 +291,6 @@ func (f *planFlags) records(cmd *cobra.Command) error {
 		"has %d)", defaultN)
 }
 
-// printPlan prints a plan, and its frontier if there is one.
 func printPlan(w io.Writer, a *answer.Plan) error {
 	if len(a.Batches) > 0 {
 		if err := plan.WriteBatches(w, a.Batches); err != nil {

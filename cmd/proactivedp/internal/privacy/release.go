@@ -23,7 +23,6 @@ type releaseFlags struct {
 	redraw             string
 }
 
-// add adds the flags of the rounds to cmd.
 func (r *releaseFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Float64Var(&r.sigma, "noise-multiplier", 0, "noise multiplier σ, at least 0: the noise is N(0, C²σ²) per coordinate")

@@ -20,7 +20,6 @@ import (
 	"proactivedp/plan"
 )
 
-// legFlags are the flags of a training in several legs.
 type legFlags struct {
 	after  historyFlags
 	record string
@@ -49,10 +48,8 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 	if l.fixed && !cmd.Flags().Changed("after") {
 		errs = append(errs, errors.New("--fixed-beforehand must not be given without --after: a plan is fixed"))
 	}
-	for _, name := range []string{"budget", "orders"} {
-		if cmd.Flags().Changed(name) && l.record == "" {
-			errs = append(errs, fmt.Errorf("--%s must not be given without --record", name))
-		}
+	if l.record == "" {
+		errs = append(errs, cli.Refuse(cmd, "must not be given without --record", "budget", "orders"))
 	}
 	if cmd.Flags().Changed("budget") {
 		errs = append(errs, plan.CheckBudget(l.budget))

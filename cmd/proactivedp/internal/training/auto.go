@@ -28,7 +28,6 @@ import (
 // errNotSatisfied reports that the loop ended before all clients reached their targets.
 var errNotSatisfied = errors.New("not every client has a model that reaches its target and beats the baseline")
 
-// autoFlags are the flags of auto.
 type autoFlags struct {
 	where                    cli.DataFlags
 	train                    cli.TrainFlags
@@ -110,7 +109,6 @@ func checkTargets(cmd *cobra.Command, spec train.Spec) error {
 	return cli.RefuseWith(cmd, "target-accuracy", "target")
 }
 
-// clients returns the requests of the clients.
 func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
 	if f.file != "" {
 		if err := cli.RefuseWith(cmd, "clients-file", "clients", "target-epsilon", "delta", "target-accuracy", "target"); err != nil {

@@ -19,7 +19,6 @@ type keepFlags struct {
 	key          []byte // the content of keyFile
 }
 
-// add gives cmd the flags of checkpoints.
 func (k *keepFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&k.path, "checkpoint", "", "keep the run in this `file`, for --resume")
@@ -31,7 +30,6 @@ func (k *keepFlags) add(cmd *cobra.Command) {
 		"left out, and must not contradict it")
 }
 
-// check returns an error for each invalid flag.
 func (k *keepFlags) check(cmd *cobra.Command) error {
 	var errs []error
 	if cmd.Flags().Changed("checkpoint-every") {

@@ -16,7 +16,6 @@ import (
 
 // Commands that make a result again, as manifests state them. They do not say where the data are.
 
-// figureCommand returns the command that makes a figure again.
 func figureCommand(figure experiments.Figure, synthetic bool, o experiments.MakeOptions) string {
 	text := strings.TrimSuffix("proactivedp figures "+figure.Name, " ") + fmt.Sprintf(" --seeds %d", o.Seeds)
 	if o.Scale < 1 {
@@ -83,7 +82,6 @@ func utilityCommand(s pool.UtilitySpec, clips []float64) string {
 	return text + cli.FlagsText(s.Train, usual.Train, "model", "data", "max-grad-norm", "noise-multiplier")
 }
 
-// proposeCommand returns the command that makes proposals again.
 func proposeCommand(r propose.Request, probe string, against float64) string {
 	usual := propose.DefaultRequest(pool.Train(r.Base.Model, r.Base.Data), r.Epsilon)
 	text := fmt.Sprintf("proactivedp propose --data %s --model %s", message.Word(r.Base.Data), r.Base.Model)

@@ -80,7 +80,6 @@ func writeCourse(cmd *cobra.Command, dir string, source *train.Source, r *auto.R
 	}{r.Config, r.Satisfied, r.Guarantee()})
 }
 
-// courseOf returns the course of the loop that a report describes.
 func courseOf(r *auto.Report) experiments.Course {
 	p := r.Privacy
 	c := experiments.Course{Probe: r.Outlook.Of, Accountant: p.Accountant, Adjacency: p.Adjacency, Sampling: p.Sampling}

@@ -13,7 +13,6 @@ import (
 	"proactivedp/train"
 )
 
-// delayFlags are the flags of delay.
 type delayFlags struct {
 	where   cli.DataFlags
 	sweep   machines.SweepFlags
@@ -140,13 +139,9 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 	o.Command = func(s experiments.DelaySpec) string {
 		return delayCommand(s) + f.where.Own.Text() + drawingText(o.Drawing)
 	}
-	errs := []error{clock, checkTrain(cmd, *t, f.spec.Validate(), o.Workers), err, f.drawing.check(cmd, o.Out)}
-	if cmd.Flags().Changed("delay") {
-		errs = append(errs, errors.New("--delay is not for this command: list delays in --delays"))
-	}
-	if cmd.Flags().Changed("seed") {
-		errs = append(errs, errors.New("--seed is not for this command: --seeds says how many, from 1"))
-	}
+	errs := []error{clock, checkTrain(cmd, *t, f.spec.Validate(), o.Workers), err, f.drawing.check(cmd, o.Out),
+		cli.Refuse(cmd, "is not for this command: list delays in --delays", "delay"),
+		cli.Refuse(cmd, "is not for this command: --seeds says how many, from 1", "seed")}
 	if err := cli.Distinct(errs); err != nil {
 		return cli.Usage(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"proactivedp/internal/results"
 )
 
-// drawingFlags are the flags for the style of pictures.
 type drawingFlags struct {
 	is    results.Drawing
 	width string // a length, or "" for the usual one
@@ -33,22 +32,12 @@ func (d *drawingFlags) add(f *pflag.FlagSet) {
 	cli.CountVar(f, &d.is.DPI, "dpi", 0, "dots an inch of png, in [20, 1200] (default 150)")
 }
 
-// refuse returns an error for each of these flags that is given although nothing is drawn.
-func (d *drawingFlags) refuse(cmd *cobra.Command) error {
-	var errs []error
-	for _, name := range []string{"format", "bare", "width", "font", "font-size", "dpi"} {
-		if cmd.Flags().Changed(name) {
-			errs = append(errs, fmt.Errorf("--%s is of pictures, give --out with it", name))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // check returns an error for invalid flags of a command that draws only if a folder is given.
 func (d *drawingFlags) check(cmd *cobra.Command, out string) error {
 	is, err := d.drawing(cmd)
 	if out == "" {
-		err = errors.Join(err, d.refuse(cmd))
+		err = errors.Join(err, cli.Refuse(cmd, "is of pictures, give --out with it", "format", "bare", "width", "font",
+			"font-size", "dpi"))
 	}
 	return errors.Join(err, is.Validate())
 }

@@ -30,7 +30,6 @@ import (
 // quickScale is the fraction of K that is enough for a first look.
 const quickScale = 0.05
 
-// figuresFlags are the flags of figures.
 type figuresFlags struct {
 	where   cli.DataFlags
 	sweep   machines.SweepFlags
@@ -351,7 +350,6 @@ func choose(ctx context.Context, source *train.Source, w experiments.ChoiceReque
 	return answer.Proposals[0].Setting, nil
 }
 
-// figureNames lists the figures.
 func figureNames() []string {
 	var names []string
 	for _, f := range experiments.Figures() {

@@ -23,7 +23,6 @@ type curveFlags struct {
 	drawing *drawingFlags
 }
 
-// add gives cmd the flags.
 func (c *curveFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	cli.CountVar(f, &c.seeds, "seeds", 1, "train with this many seeds, from --seed on, and print how the accuracy "+
@@ -37,7 +36,6 @@ func (c *curveFlags) add(cmd *cobra.Command) {
 var notWithCurves = []string{"checkpoint", "checkpoint-every", "checkpoint-key", "resume", "trace", "save", "dry-run",
 	"seed-from-os", "listen", "broker"}
 
-// check returns an error for flags that do not fit together.
 func (c *curveFlags) check(cmd *cobra.Command) error {
 	err := c.drawing.check(cmd, c.out)
 	if c.given = cli.AnyChanged(cmd, "seeds", "out"); c.given {
@@ -46,7 +44,6 @@ func (c *curveFlags) check(cmd *cobra.Command) error {
 	return cli.Usage(err)
 }
 
-// fits returns an error if no curve of the spec can be made.
 func (c *curveFlags) fits(s train.Spec) error {
 	if !c.given {
 		return nil

@@ -35,7 +35,6 @@ var ownFigureFlags = []string{"data", "model", "clients", "partition", "features
 	"grad-computations", "batch-size", "max-grad-norm", "eta0", "beta", "schedule", "momentum", "delay", "delta",
 	"metric"}
 
-// add gives cmd the flags.
 func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 	o.flags.Spec = train.DefaultSpec()
 	o.flags.AddNamed(cmd, ownFigureFlags...)
@@ -57,13 +56,7 @@ func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
 	given := append([]string{"epsilons", "public"}, ownFigureFlags...)
 	if !cmd.Flags().Changed("data") {
-		var errs []error
-		for _, name := range append(given, cli.OwnFlagNames...) {
-			if cmd.Flags().Changed(name) {
-				errs = append(errs, errors.New("--"+name+" is for --data, which is not given"))
-			}
-		}
-		return false, errors.Join(errs...)
+		return false, cli.Refuse(cmd, "is for --data, which is not given", append(given, cli.OwnFlagNames...)...)
 	}
 	errs := []error{cli.RefuseWith(cmd, "data", "allow-stand-in", "list"), cli.CheckData(o.flags.Spec.Data),
 		experiments.CheckEpsilons(o.epsilons)}

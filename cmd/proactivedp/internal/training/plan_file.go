@@ -13,7 +13,6 @@ import (
 	"proactivedp/train/pool"
 )
 
-// maxPlanBytes bounds the file of a plan.
 const maxPlanBytes = 16 << 20
 
 // planFileFlags are the flags for a setting that is read from a file.
@@ -23,7 +22,6 @@ type planFileFlags struct {
 	setting *train.Setting // nil without a file
 }
 
-// add gives cmd the flags.
 func (p *planFileFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&p.path, "plan", "", "train the setting in this `file`, which propose --json or plan --json wrote; "+
@@ -32,7 +30,6 @@ func (p *planFileFlags) add(cmd *cobra.Command) {
 	cli.CountVar(f, &p.choose, "choose", 0, "which of the proposals in --plan, by rank, at least 1 (default 1)")
 }
 
-// read checks the flags, and reads the file.
 func (p *planFileFlags) read(cmd *cobra.Command) error {
 	chosen := cmd.Flags().Changed("choose")
 	switch {
@@ -89,7 +86,6 @@ func (p *planFileFlags) holdsOfSeeds(ctx context.Context, source *train.Source, 
 	return p.holds(ctx, costliest)
 }
 
-// holds returns an error if the run is not the planned one.
 func (p *planFileFlags) holds(ctx context.Context, run *train.Prepared) error {
 	err := p.setting.Fits(ctx, run)
 	if errors.Is(err, train.ErrCostsMore) {

@@ -298,7 +298,6 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 	return d, !f.unlabelled, err
 }
 
-// predict labels the records.
 func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error) {
 	d, err := m.Normalised(d)
 	if err != nil {
@@ -368,7 +367,6 @@ func newPrediction(m *train.Saved, d *data.Dataset) *prediction {
 	return p
 }
 
-// fits returns an error for flags that the model does not have.
 func (f *predictFlags) fits(m *train.Saved) error {
 	if m.Inputs.Target == nil {
 		return nil
@@ -386,7 +384,6 @@ func (f *predictFlags) fits(m *train.Saved) error {
 	return errors.Join(errs...)
 }
 
-// regress predicts a number for each record.
 func (f *predictFlags) regress(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error) {
 	if d.Targets == nil {
 		return nil, fmt.Errorf("%s has labels, and the model predicts numbers", f.data)
@@ -416,7 +413,6 @@ func (f *predictFlags) print(cmd *cobra.Command, p *prediction) error {
 	return cli.Report(cmd, f.asJSON, p)
 }
 
-// keep adds the kept columns to the prediction.
 func (p *prediction) keep(kept table.Kept) {
 	for i, name := range kept.Names {
 		c := keptColumn{name, make([]string, len(kept.Rows))}
@@ -470,7 +466,6 @@ func (p *prediction) writeCSV(w io.Writer) error {
 	return results.WriteTable(w, rows)
 }
 
-// WriteText writes a summary of the labels.
 func (p *prediction) WriteText(w io.Writer) error {
 	text := fmt.Sprintf("%s of %s labelled by %s:", decimal.Many(p.Rows, "row"), p.Data, train.ModelTitle(p.Model))
 	if p.Values != nil {

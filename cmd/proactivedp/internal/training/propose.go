@@ -29,7 +29,6 @@ const (
 	probePrivate   = string(propose.Private)
 )
 
-// proposeFlags are the flags of propose.
 type proposeFlags struct {
 	where   cli.DataFlags
 	train   cli.TrainFlags
@@ -282,7 +281,6 @@ func (f *proposeFlags) inFolder(work func() error) error {
 	return files.InFolder(f.out, work)
 }
 
-// fillUsual sets what was not given to the usual values for the model.
 func fillUsual(cmd *cobra.Command, r *propose.Request) {
 	usual := propose.DefaultRequest(r.Base, 0)
 	given := cmd.Flags().Changed

@@ -15,7 +15,6 @@ type saveFlag struct {
 	own  *cli.OwnFlags // how the data were read
 }
 
-// add gives cmd the flag.
 func (s *saveFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.path, "save", "", "write the trained model (with --average the averaged one) to this "+
 		"`file`, for predict")
@@ -34,7 +33,6 @@ type saved interface {
 	Save(path string, in train.Inputs) error
 }
 
-// write writes the model of a report on the data d.
 func (s saveFlag) write(r saved, d *data.Dataset) error {
 	if s.path == "" {
 		return nil

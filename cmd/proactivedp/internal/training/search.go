@@ -21,7 +21,6 @@ import (
 	"proactivedp/train/pool"
 )
 
-// searchFlags are the flags of search.
 type searchFlags struct {
 	where   cli.DataFlags
 	sweep   machines.SweepFlags

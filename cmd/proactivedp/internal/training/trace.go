@@ -19,7 +19,6 @@ func (t *traceFlag) add(cmd *cobra.Command) {
 		"write the run's timeline to this `file`, in the Chrome trace format (open in ui.perfetto.dev)")
 }
 
-// check returns an error if the run cannot have a trace.
 func (t *traceFlag) check(p *train.Prepared) error {
 	if t.path == "" {
 		return nil

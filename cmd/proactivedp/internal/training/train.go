@@ -19,7 +19,6 @@ import (
 	"proactivedp/train"
 )
 
-// trainFlags are the flags of train.
 type trainFlags struct {
 	where  cli.DataFlags
 	train  cli.TrainFlags
@@ -134,7 +133,6 @@ func hide(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// add adds the flags of every training, and those of the groups in more.
 func (f *trainFlags) add(cmd *cobra.Command, more ...cli.FlagGroup) {
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
@@ -304,7 +302,6 @@ func (f *trainFlags) prepareOn(cmd *cobra.Command, source *train.Source, root *r
 	return p, cli.Usage(f.trace.check(p))
 }
 
-// allocates reports whether the training draws by random allocation.
 func (f *trainFlags) allocates() bool { return dp.Sampling(f.train.Spec.Sampling) == dp.Allocation }
 
 // checkAllocation returns an error for invalid flags of a training by random allocation. Until the
@@ -314,13 +311,8 @@ func (f *trainFlags) checkAllocation(cmd *cobra.Command) error {
 		return nil
 	}
 	f.train.Spec.SampleSize = "1"
-	var errs []error
-	for _, name := range []string{"batch-size", "grad-computations"} {
-		if cmd.Flags().Changed(name) {
-			errs = append(errs, fmt.Errorf("--%s cannot be given with --sampling allocation: give --batches and --epochs or "+
-				"--steps", name))
-		}
-	}
+	errs := []error{cli.Refuse(cmd, "cannot be given with --sampling allocation: give --batches and --epochs or --steps",
+		"batch-size", "grad-computations")}
 	if !cli.OwnFile(f.train.Spec.Data) && !cli.AnyChanged(cmd, "epochs", "steps") {
 		errs = append(errs, errors.New("--epochs or --steps is missing: --sampling allocation has no default for them"))
 	}
@@ -393,11 +385,7 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 	errs := []error{found, cli.CheckData(s.Data), cli.CheckWorkers(workers)}
 	errs = append(errs, cli.RefuseZeros(cmd, zeroIsNone...), checkBeta(cmd, s.Schedule))
 	if s.Runner != train.VirtualRunner && s.TimeScale == 0 {
-		for _, name := range []string{"compute-time", "latency"} {
-			if cmd.Flags().Changed(name) {
-				errs = append(errs, fmt.Errorf("--%s is of a clock, hogwild has one only with --time-scale", name))
-			}
-		}
+		errs = append(errs, cli.Refuse(cmd, "is of a clock, hogwild has one only with --time-scale", "compute-time", "latency"))
 	}
 	if s.Runner == train.DistributedRunner && cmd.Flags().Changed("runner") {
 		errs = append(errs, fmt.Errorf("--runner = %q is what proactivedp host runs, must be %q or %q",
@@ -427,7 +415,6 @@ func checkBeta(cmd *cobra.Command, schedule string) error {
 // zeroIsNone are the flags whose value 0 means "not set" in a spec.
 var zeroIsNone = []string{"input-scale", "lambda", "holdout", "delta", "batches", "at-most"}
 
-// checkTarget returns an error for an invalid target epsilon.
 func checkTarget(cmd *cobra.Command, s train.Spec) error {
 	if !cmd.Flags().Changed("target-epsilon") {
 		return nil

@@ -60,13 +60,7 @@ func (f *trainerFlags) given(cmd *cobra.Command, others ...string) (bool, error)
 	if cmd.Flags().Changed(trainerFlag) {
 		return true, nil
 	}
-	var errs []error
-	for _, name := range append(f.names(), others...) {
-		if cmd.Flags().Changed(name) {
-			errs = append(errs, fmt.Errorf("--%s must not be given without --%s", name, trainerFlag))
-		}
-	}
-	return false, cli.Usage(errors.Join(errs...))
+	return false, cli.Usage(cli.Refuse(cmd, "must not be given without --"+trainerFlag, append(f.names(), others...)...))
 }
 
 // check returns an error for flags that a trainer does not have, and for those that are missing.
@@ -160,7 +154,6 @@ type trained struct {
 	Statement     string        `json:"statement"`
 }
 
-// WriteText writes the result as text.
 func (t *trained) WriteText(w io.Writer) error {
 	p := t.Stage.Task.Plan
 	_, err := fmt.Fprintf(w, "metric          %s, as reported by the script; NOT covered by (ε, δ)\n"+
@@ -216,7 +209,6 @@ func (f *autoFlags) runTrainer(cmd *cobra.Command) error {
 	return nil
 }
 
-// trainerTask returns what the flags ask for.
 func (f *autoFlags) trainerTask(cmd *cobra.Command) (propose.TrainerRequest, *trainer.Trainer, error) {
 	wrong := errors.Join(f.trainer.check(cmd, "dir", "statement"), f.out.Check(),
 		checkFolder(f.dir, auto.JournalFile, "without"))

@@ -15,7 +15,6 @@ import (
 	"proactivedp/train/pool"
 )
 
-// utilityFlags are the flags of utility.
 type utilityFlags struct {
 	where   cli.DataFlags
 	train   cli.TrainFlags
