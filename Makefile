@@ -205,11 +205,11 @@ results: build ## Make all committed figures and tables again, from the real dat
 	$(BIN) report results --out out/report.html
 
 search: build ## Search the networks' step sizes again (an hour or less).
-	$(BIN) search --data mnist --sigma 12.10881 --out results/search-mnist
+	$(BIN) search --data mnist --models lenet,lenet-relu --sigma 12.10881 --out results/search-mnist
 	$(BIN) search --data mnist --sigma 12.10881 --models lenet --schedule sqrt --eta0 0.02,0.05 --beta 0.01,0.03 --out results/search-mnist-sqrt
-	$(BIN) search --data mnist --sigma 0 --seeds 1 --eta0 0.1,0.2 --beta 3e-6,1e-5 --out results/search-mnist-plain
-	$(BIN) search --data cifar10 --sigma 6.572 --seeds 1 --eta0 0.0025,0.005,0.01,0.02 --beta 0.01 --out results/search-cifar10
-	$(BIN) search --data cifar10 --scale 0.05 --sigma 0 --seeds 1 --eta0 0.01,0.02,0.05,0.1 --beta 0.01 --out results/search-cifar10-plain
+	$(BIN) search --data mnist --models lenet,lenet-relu --sigma 0 --seeds 1 --eta0 0.1,0.2 --beta 3e-6,1e-5 --out results/search-mnist-plain
+	$(BIN) search --data cifar10 --models alexnet --sigma 6.572 --seeds 1 --eta0 0.0025,0.005,0.01,0.02 --beta 0.01 --out results/search-cifar10
+	$(BIN) search --data cifar10 --models alexnet --scale 0.05 --sigma 0 --seeds 1 --eta0 0.01,0.02,0.05,0.1 --beta 0.01 --out results/search-cifar10-plain
 
 .PHONY: examples release site wheels test-python
 examples: ## Vet and test the programs in examples/, a separate module that uses the library.

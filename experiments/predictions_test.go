@@ -46,7 +46,8 @@ func TestScores(t *testing.T) {
 func TestPredictionsAreNear(t *testing.T) {
 	base := train.DefaultSpec()
 	base.Data, base.Clients = "synth-drawn", 1
-	c := PredictionCase{"drawn", base, []float64{0.3, 1, 3}, []float64{1, 4}, []float64{6, 24}, 60, 0.3}
+	c := PredictionCase{Name: "drawn", Base: base, Epsilon: []float64{0.3, 1, 3}, Noise: []float64{1, 4},
+		Walks: []float64{6, 24}, Rounds: 60, Clip: 0.3}
 	source := train.NewSource(synth.OneHot(rng.New(3), 1500))
 	all, err := c.Check(t.Context(), source, 3, pool.Options{Workers: 2})
 	if err != nil {
@@ -66,14 +67,65 @@ func TestPredictionsAreNear(t *testing.T) {
 	}
 }
 
+// The settings of a case of proposals are those that a search with the same seeds lists first, with their predictions.
+func TestProposalsAreChecked(t *testing.T) {
+	base := train.DefaultSpec()
+	base.Data, base.Clients = "synth-drawn", 1
+	c := PredictionCase{Name: "drawn", Base: base, Epsilon: []float64{0.5, 2}, Proposals: 2}
+	source := train.NewSource(synth.OneHot(rng.New(3), 120))
+	o := pool.Options{Workers: 2, Folder: t.TempDir()} // so that the second search trains nothing
+	all, err := c.Check(t.Context(), source, 3, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 4 {
+		t.Fatalf("%d settings, must be 2 at each of 2 budgets", len(all))
+	}
+	r := propose.DefaultRequest(base, 2)
+	r.Seeds, r.Count = 3, 2
+	want, err := propose.Propose(t.Context(), r, propose.Options{Data: source, Probe: source, Probing: propose.Own, Trials: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range want.Proposals {
+		if got := all[2+i]; got.Setting != p.Setting || got.Prediction != p.Prediction || got.Proxy != p.Proxy || got.Epsilon != 2 ||
+			got.Case != "drawn" {
+			t.Errorf("setting %d is %+v, must be %+v", i, got, p)
+		}
+	}
+	for _, c := range all {
+		if c.Real <= 0 || c.Utility <= 0 || c.Short <= 0 || c.Low >= c.High {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// The proposals that are trained are at least twenty, of data sets that train in seconds.
+func TestProposedCasesAreTwenty(t *testing.T) {
+	n := 0
+	for _, c := range ProposedPredictionCases(1) {
+		n += len(c.Epsilon) * c.Proposals
+		if err := propose.DefaultRequest(c.Base, c.Epsilon[0]).Validate(); err != nil || train.IsNetwork(c.Base.Model) {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d settings", n)
+	}
+}
+
 // Nothing to check is an error, and nothing that was checked has a report.
 func TestNothingToCheck(t *testing.T) {
 	c := PredictionCase{Name: "empty", Base: train.DefaultSpec(), Walks: []float64{6}, Rounds: 60, Clip: 1}
 	_, err := c.Check(t.Context(), nil, 3, pool.Options{})
-	for _, want := range []string{"case empty: epsilon: none", "noise: none"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in %v", want, err)
-		}
+	if want := "case empty: epsilon: none"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("no %q in %v", want, err)
+	}
+	source := train.NewSource(synth.OneHot(rng.New(3), 200))
+	c.Base.Data, c.Epsilon = "synth-drawn", []float64{1}
+	_, err = c.Check(t.Context(), source, 3, pool.Options{})
+	if want := "case empty: noise: none"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("no %q in %v", want, err)
 	}
 	if _, err = PredictionCases()[0].Check(t.Context(), nil, 3, pool.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "must both be given") {

@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"proactivedp/internal/report"
+	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -178,6 +179,9 @@ func (s SearchSpec) search(ctx context.Context, source *train.Source, o pool.Opt
 	if err != nil {
 		return nil, spent, err
 	}
+	if err := sayTime(source, all, s.Seeds, o); err != nil {
+		return nil, spent, err
+	}
 	var specs []train.Spec
 	for _, f := range all {
 		for seed := range s.Seeds {
@@ -199,6 +203,47 @@ func (s SearchSpec) search(ctx context.Context, source *train.Source, o pool.Opt
 		f.mean, f.sd = report.Spread(accuracy)
 	}
 	return all, spent, nil
+}
+
+// sayTime writes how long the runs of the points take on this machine, if they run here and this is not short. Runs
+// that are already finished take no time.
+func sayTime(source *train.Source, all []found, seeds int, o pool.Options) error {
+	if o.Progress == nil || o.Elsewhere != nil {
+		return nil
+	}
+	type kind struct { // of runs that take equally long
+		model string
+		sigma float64
+	}
+	number, first := map[kind]int{}, map[kind]*train.Prepared{}
+	work, seconds := 0.0, 0.0
+	for _, f := range all {
+		k := kind{f.run.Model, f.run.NoiseMultiplier}
+		if number[k]++; first[k] == nil {
+			p, err := source.Prepare(f.run)
+			if err != nil {
+				return err
+			}
+			if p.Fits(sim.Perf{}, o.Memory) != nil {
+				return nil // measuring needs as much memory; the pool refuses the run and says why
+			}
+			first[k] = p
+		}
+		work += float64(seeds) * first[k].Work()
+	}
+	if work < report.LongRun {
+		return nil
+	}
+	for k, p := range first {
+		one, err := p.SecondsAlone()
+		if err != nil {
+			return err
+		}
+		seconds += float64(number[k]*seeds) * one
+	}
+	fmt.Fprintf(o.Progress, "search: %d runs, which take at most about %s\n", len(all)*seeds,
+		report.Duration(seconds/float64(max(o.Workers, 1))))
+	return nil
 }
 
 // best returns the points with this noise multiplier, best first. Equal ones are in the order of the

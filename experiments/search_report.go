@@ -9,6 +9,7 @@ import (
 
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
+	"proactivedp/propose"
 	"proactivedp/train"
 )
 
@@ -21,10 +22,14 @@ type SearchReport struct {
 	MajorityShare float64         `json:"majority_share"`    // best metric that a constant prediction reaches, see models.Metric.Baseline; mean over seeds
 	GradComps     int             `json:"grad_computations"` // of one client, in a whole training
 	Seeds         int             `json:"seeds"`
-	Rankings      []SearchRanking `json:"rankings"` // in the order of the spec's noise multipliers
-	Notes         []string        `json:"notes,omitempty"`
-	PrivacyReason string          `json:"privacy_reason"`
-	Command       string          `json:"command"` // command that repeats the search
+	Features      string          `json:"features,omitempty"` // replace the images' pixels, see train.Spec.FeatureMap
+	Rankings      []SearchRanking `json:"rankings"`           // in the order of the spec's noise multipliers
+	// Compared are the models and features from which those of the search were chosen, the best first, if
+	// proxies compared them.
+	Compared      []propose.Compared `json:"compared,omitempty"`
+	Notes         []string           `json:"notes,omitempty"`
+	PrivacyReason string             `json:"privacy_reason"`
+	Command       string             `json:"command"` // command that repeats the search
 	metric        string
 	warning       string // see train.Spec.BaselineWarning
 }
@@ -75,6 +80,7 @@ func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (
 		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
 		HeldOutRows: int(math.Round(held)), MajorityShare: share, GradComps: all[0].spec.GradComps,
 		Seeds: s.Seeds, Notes: s.Train.Notes(), PrivacyReason: privacyReason, Command: o.command(s),
+		Features: s.Train.FeatureMap, Compared: o.Compared,
 		metric: s.Train.MetricName(), warning: s.Train.BaselineWarning(),
 	}
 	for _, sigma := range s.Sigmas {
@@ -111,8 +117,8 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 		if best := ranking.Winner; best.Diverged == r.Seeds {
 			fmt.Fprintf(&text, "\n%s: every run diverged\n", noise)
 		} else {
-			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out %s %.4f (%.4f by always predicting "+
-				"the same class)\n", noise, best.Model, best.step, metric, best.Accuracy, r.MajorityShare)
+			fmt.Fprintf(&text, "\n%s: the best is %v with step size %s, held-out %s %.4f (%.4f by always predicting "+
+				"the same class)\n", noise, propose.Head{Model: best.Model, Features: r.Features}, best.step, metric, best.Accuracy, r.MajorityShare)
 			if best.Accuracy <= r.MajorityShare {
 				fmt.Fprintf(&text, "WARNING: %s\n", r.warning)
 			}

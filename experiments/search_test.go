@@ -17,6 +17,7 @@ import (
 	"proactivedp/data/synth"
 	"proactivedp/internal/files"
 	"proactivedp/internal/results"
+	"proactivedp/propose"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -231,6 +232,71 @@ func TestSearchRefusesRepeats(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not reported: %.300v", want, err)
 		}
+	}
+}
+
+// The report and the page name the features of a search, and the models from which they were chosen.
+func TestSearchSaysWhatWasChosen(t *testing.T) {
+	spec := PaperSearch(train.Softmax, "synth-mnist:350")
+	spec.Train.FeatureMap, spec.Train.GradComps, spec.Train.SampleSize, spec.Proxy = "hog:14:1", 400, "40", 1
+	spec.Train.Clients, spec.Eta0, spec.Beta, spec.Sigmas, spec.Seeds = 1, []float64{0.1}, []float64{0}, []float64{8}, 1
+	compared := []propose.Compared{{Head: propose.Head{Model: train.Softmax, Features: "hog:14:1"}, Accuracy: 0.75},
+		{Head: propose.Head{Model: train.LeNet}, Accuracy: 0.5}}
+	dir := t.TempDir()
+	r, err := Search(t.Context(), spec, train.NewSource(synth.Digits(rng.New(1), 350)),
+		SearchOptions{Out: dir, Workers: 1, Compared: compared})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, readmeFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []struct{ in, part string }{
+		{searchLine(string(page)), "Chosen before the search: the model is softmax on hog:14:1, for which coarse proxies have accuracy " +
+			"0.7500; for lenet 0.5000."},
+		{searchLine(string(page)), ", features hog:14:1."},
+		{text.String(), "the best is softmax on hog:14:1 with step size"},
+	} {
+		if !strings.Contains(want.in, want.part) {
+			t.Errorf("no %q in\n%s", want.part, want.in)
+		}
+	}
+	if strings.Contains(string(page), "The paper mentions") || r.Features != "hog:14:1" || !reflect.DeepEqual(r.Compared, compared) {
+		t.Errorf("features %q, compared %+v, page\n%s", r.Features, r.Compared, page)
+	}
+}
+
+// A long search says before it begins how many runs it has, and how long they take. A short one does not, nor one
+// whose runs do not fit into the memory, as measuring a gradient takes as much.
+func TestLongSearchesSayTheirTime(t *testing.T) {
+	spec := PaperSearch(train.Softmax, "synth-mnist:350")
+	spec.Train.Clients, spec.Eta0, spec.Beta, spec.Sigmas = 1, []float64{0.1, 0.2}, []float64{0}, []float64{8}
+	source := train.NewSource(synth.Digits(rng.New(1), 350))
+	said := func(gradients int, memory int64) string {
+		spec.Train.SampleSize, spec.Train.GradComps = "160", gradients
+		all, err := spec.points()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log strings.Builder
+		if err := sayTime(source, all, 3, pool.Options{Workers: 2, Progress: &log, Memory: memory}); err != nil {
+			t.Fatal(err)
+		}
+		return log.String()
+	}
+	if text := said(1_600_000_000, 0); !strings.HasPrefix(text, "search: 6 runs, which take at most about ") {
+		t.Errorf("%q", text)
+	}
+	if text := said(1600, 0); text != "" {
+		t.Errorf("%q", text)
+	}
+	if text := said(1_600_000_000, 1); text != "" {
+		t.Errorf("%q without memory", text)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"proactivedp/internal/files"
 	"proactivedp/internal/report"
 	"proactivedp/internal/results"
+	"proactivedp/propose"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -42,7 +43,7 @@ func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOpt
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	if _, err := report.HoldsOurs(o.Out, readmeFile, mark, "one of a search"); err != nil {
+	if err := o.CheckOut(); err != nil {
 		return nil, err
 	}
 	var r *SearchReport
@@ -96,6 +97,14 @@ type SearchOptions struct {
 	Memory int64
 	// Elsewhere computes trainings in other processes. If it is nil, they are computed here.
 	Elsewhere pool.Elsewhere
+	// Compared is the comparison that chose the model and the features, for the report. It may be nil.
+	Compared []propose.Compared
+}
+
+// CheckOut returns an error if the folder has a README.md that no search wrote.
+func (o SearchOptions) CheckOut() error {
+	_, err := report.HoldsOurs(o.Out, readmeFile, mark, "one of a search")
+	return err
 }
 
 func (o SearchOptions) command(s SearchSpec) string {
@@ -156,7 +165,13 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 	}
 	p.Text("%s point of the grid is trained on the training set without %s, by a proxy or whole, and judged by these. "+
 		"The test set is not looked at.", s.why(), s.heldOut())
-	plain := ""
+	if len(o.Compared) > 0 {
+		p.Text("Chosen before the search: %s.", propose.ComparedText(t.Metric, o.Compared))
+	}
+	features, plain := "", ""
+	if t.FeatureMap != "" {
+		features = ", features " + t.FeatureMap
+	}
 	if slices.Contains(s.Sigmas, 0) {
 		plain = " also without noise,"
 	}
@@ -164,8 +179,8 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 		"again,%s and picks by what it sees. "+
 		"An ε given for a run with the winner's step size is that of this run alone.", plain)
 	p.Items([]string{
-		fmt.Sprintf("K = %d gradients for each of %s%s, s = %s, C = %g, schedule %s, partition %s.",
-			t.GradComps, decimal.Many(t.Clients, "client"), s.part(t), t.SampleSize, t.Clip, t.Schedule, t.Partition),
+		fmt.Sprintf("K = %d gradients for each of %s%s, s = %s, C = %g, schedule %s, partition %s%s.",
+			t.GradComps, decimal.Many(t.Clients, "client"), s.part(t), t.SampleSize, t.Clip, t.Schedule, t.Partition, features),
 		fmt.Sprintf("Accuracy on the held-out records: mean over %s; a run that diverged counts as 0.",
 			decimal.Many(s.Seeds, "seed")),
 		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", tableFile, results.ManifestFile, made),
@@ -201,9 +216,9 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 }
 
 // why returns the beginning of the sentence in the README about what is searched. For the paper's
-// data it mentions the paper's own search.
+// data and inputs it mentions the paper's own search.
 func (s SearchSpec) why() string {
-	if !pool.Has(s.Train.Data) {
+	if !pool.Has(s.Train.Data) || s.Train.FeatureMap != "" {
 		return "Each"
 	}
 	return "The paper mentions a grid search without its result. Here it is done again: each"

@@ -205,13 +205,8 @@ func (s *searcher) expected(c *candidate, coarse float64) (seconds, work float64
 	if err != nil {
 		return 0, 0, err
 	}
-	gradient, rest, err := p.Rates()
-	if err != nil {
-		return 0, 0, err
-	}
-	run := p.Config.Run()
-	return float64(p.Config.Clients())*(float64(run.Computed)*gradient+float64(run.Rounds)*rest) +
-		float64(p.Test.Len())*gradient/3, work, nil // a forward pass is about a third of a gradient
+	seconds, err = p.SecondsAlone()
+	return seconds, work, err
 }
 
 // evidence says why softmax regression on scatter is the first head.

@@ -110,6 +110,18 @@ func (p *Prepared) Seconds(perf sim.Perf) (float64, error) {
 	return p.seconds(perf, gradient, rest), nil
 }
 
+// SecondsAlone measures a gradient and returns the expected time in which one processor trains and then
+// evaluates the model.
+func (p *Prepared) SecondsAlone() (float64, error) {
+	gradient, rest, err := p.Rates()
+	if err != nil {
+		return 0, err
+	}
+	run := p.Config.Run()
+	training := float64(run.Computed)*gradient + float64(run.Rounds)*rest
+	return float64(p.Config.Clients())*training + float64(p.Test.Len())*gradient/3, nil // see Judging
+}
+
 // Rates measures the seconds of one gradient, and the seconds of everything else in a client's round: its noise and
 // the updates of both models. It measures batches of the run's mean size, because networks always compute whole
 // blocks of examples.

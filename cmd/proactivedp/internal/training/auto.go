@@ -318,7 +318,8 @@ func (f *autoFlags) chooseHead(cmd *cobra.Command, source *train.Source, task *a
 	base.Holdout, base.SeedFromOS, base.Exact = 0, false, false // proxies of public data hold out their own records
 	trials := f.trials(cmd)
 	trials.Folder = "" // the folder is not locked yet
-	head, _, err := chooseHead(cmd, base, epsilon, propose.Options{Data: source, Probe: source, Probing: probing, Trials: trials})
+	head, _, err := chooseHead(cmd, base, headsFor(cmd, base, source.Data()), epsilon,
+		propose.Options{Data: source, Probe: source, Probing: probing, Trials: trials})
 	if err == nil {
 		task.Spec.Model, task.Spec.FeatureMap = head.Model, head.Features
 	}

@@ -7,21 +7,35 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/data"
 	"proactivedp/propose"
 	"proactivedp/train"
 )
 
-// chooseHead returns the model and the features of a training. It keeps what the user has given, and
-// chooses the rest if the data are images. On public data proxies compare the choices. If proxies may not
-// see the data, or ε allows no proxy, the committed results decide. It also returns the comparison, or nil.
-func chooseHead(cmd *cobra.Command, base train.Spec, epsilon float64, o propose.Options) (
+// headsFor returns the models and the features from which chooseHead chooses: what the user has given, and for
+// images what may replace the rest.
+func headsFor(cmd *cobra.Command, base train.Spec, d *data.Dataset) []propose.Head {
+	features := cmd.Flags().Changed("features") && base.FeatureMap != "" // and not a number of columns
+	return propose.Heads(base, d, cmd.Flags().Changed(modelFlag(cmd)), features)
+}
+
+// modelFlag returns the name of the command's flag for the model.
+func modelFlag(cmd *cobra.Command) string {
+	if cmd.Flags().Lookup("model") == nil {
+		return "models"
+	}
+	return "model"
+}
+
+// chooseHead chooses the model and the features of a training from the heads. On public data proxies
+// compare them. If proxies may not see the data, or ε allows no proxy, the committed results decide. It
+// also returns the comparison, or nil.
+func chooseHead(cmd *cobra.Command, base train.Spec, heads []propose.Head, epsilon float64, o propose.Options) (
 	propose.Head, []propose.Compared, error,
 ) {
-	changed := cmd.Flags().Changed
-	features := changed("features") && base.FeatureMap != "" // and not a number of columns
-	heads := propose.Heads(base, o.Data.Data(), changed("model"), features)
 	say := func(format string, args ...any) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: "+format+"; --model and --features override this\n", args...)
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: "+format+"; --%s and --features override this\n",
+			append(args, modelFlag(cmd))...)
 	}
 	if len(heads) == 1 {
 		if heads[0].Model != base.Model {

@@ -76,7 +76,8 @@ and one setting is proposed.
 an interrupted command can continue. The exit status is 1 if no setting is predicted to
 meet the request.
 
---check trains every setting and makes a figure of how good the predictions are.
+--check trains settings and makes a figure of how good the predictions are. With --count,
+the settings are the first proposals at seven budgets on three data sets.
 --against-grid compares the first proposal with the best of a grid of whole trainings that
 takes this many times the arithmetic.
 
@@ -124,12 +125,12 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 		"least the number of clients (default of networks: up to 4000; of --trainer: 250,1000)")
 	cli.CountVar(fs, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100] (of networks: 3, "+
 		"of --check: 5)")
-	cli.CountVar(fs, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100] (of networks: 3)")
+	cli.CountVar(fs, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100] (of networks: 3); with --check: "+
+		"proposals to check at each budget")
 	fs.StringVar(&f.out, "out", "", "`folder` for the picture and finished proxies (default: none)")
 	f.drawing.add(fs)
 	cli.CountVar(fs, &f.workers, "workers", f.workers, "proxies at the same time, at least 1; never changes the result")
-	fs.BoolVar(&f.check, "check", false, "train settings on four data sets, and compare their accuracies with the "+
-		"predictions")
+	fs.BoolVar(&f.check, "check", false, "train settings, and compare their accuracies with the predictions")
 	fs.Uint64Var(&f.fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0; the "+
 		"intervals were not fitted to these")
 	fs.Float64Var(&f.against, "against-grid", 0, "compare the first proposal with the best of a grid that takes this "+
@@ -181,7 +182,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	if o.Probe, err = f.probedSource(cmd, probed, o); err != nil {
 		return err
 	}
-	head, compared, err := chooseHead(cmd, f.request.Base, f.request.Epsilon, o)
+	head, compared, err := chooseHead(cmd, f.request.Base, headsFor(cmd, f.request.Base, d), f.request.Epsilon, o)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
+	"proactivedp/propose"
 	"proactivedp/train"
 )
 
@@ -18,9 +20,16 @@ const checkSeeds = 5
 
 // checkPredictions compares predictions with trainings. If a folder is given, it writes a figure.
 func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
-	others := []string{"target-epsilon", "target-accuracy", "target", "probe", "steps", "count", "against-grid"}
+	others := []string{"target-epsilon", "target-accuracy", "target", "probe", "steps", "against-grid"}
 	if err := cli.RefuseWith(cmd, "check", slices.Concat(givenFlags, cli.OwnFlagNames, others)...); err != nil {
 		return cli.Usage(err)
+	}
+	if cmd.Flags().Changed("count") {
+		r := propose.DefaultRequest(train.DefaultSpec(), train.UsualEpsilon)
+		r.Count = f.request.Count
+		if err := errors.Join(cli.RefuseWith(cmd, "count", "fresh"), r.Validate()); err != nil {
+			return cli.Usage(err)
+		}
 	}
 	if err := f.drawing.check(cmd, f.out); err != nil {
 		return cli.Usage(err)
@@ -31,7 +40,11 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	}
 	cases, seeds := experiments.PredictionCases(), checkSeeds
 	command := "proactivedp propose --check"
-	if cmd.Flags().Changed("fresh") {
+	switch {
+	case cmd.Flags().Changed("count"):
+		cases = experiments.ProposedPredictionCases(f.request.Count)
+		command += fmt.Sprintf(" --count %d", f.request.Count)
+	case cmd.Flags().Changed("fresh"):
 		cases = experiments.FreshPredictionCases(f.fresh)
 		command += fmt.Sprintf(" --fresh %d", f.fresh)
 	}

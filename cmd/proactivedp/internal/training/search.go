@@ -1,10 +1,13 @@
 package training
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +15,10 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/machines"
 	"proactivedp/experiments"
+	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 type searchFlags struct {
@@ -37,6 +42,12 @@ held-out part, and rank them by the accuracy on that part. The test set is not u
 command prints the winners, each with the command that trains it, and writes a table of all
 runs, the ranking and a manifest. No privacy statement covers the search itself.
 
+On images, search first compares softmax regression on --features scatter with the usual
+network of the data set, as propose does, for the ε that the largest σ costs. Your own file
+gets scatter without a comparison. --models or --features says which to use, and with only
+--noise-multiplier 0 the network stays. If search chooses, it tries only noise by default,
+and for scatter step sizes around the one that train chooses.
+
 With noise, search trains proxies: trainings with batch size s·f, noise multiplier σ·f and
 step size η₀/f, in the same number of rounds. A proxy takes the same steps as the whole
 training and costs the part f of it. --proxy 1 runs whole trainings. Trainings without
@@ -50,7 +61,7 @@ record decides which ones.
 An interrupted command keeps its finished runs below --out and continues from there.`,
 		Example: `  proactivedp search --data mnist
   proactivedp search --data mnist --models lenet --eta0 0.01,0.02,0.04 --beta 0.01 --noise-multiplier 12.10881 --seeds 5
-  proactivedp search --data mnist --noise-multiplier 12.10881 --schedule zero
+  proactivedp search --data mnist --models lenet,lenet-relu --noise-multiplier 12.10881 --schedule zero
   proactivedp search --data phishing --models logreg --proxy 1`,
 		Args: cli.NoArgs,
 		RunE: f.run,
@@ -93,9 +104,13 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
-	cli.SayWithoutNoise(cmd, f.spec.Train.Data, f.spec.Sigmas...)
 	o := &f.options
 	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
+	source := train.NewSource(d)
+	if err := f.chooseHead(cmd, source); err != nil {
+		return err
+	}
+	cli.SayWithoutNoise(cmd, f.spec.Train.Data, f.spec.Sigmas...)
 	own := f.where.Own.Text() // flags without which the same file would be read differently
 	o.Command = func(s experiments.SearchSpec) string { return searchCommand(s) + own }
 	o.TrainCommand = func(s train.Spec) string { return trainCommand(s) + own }
@@ -103,12 +118,112 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.sweep.Close()) }()
-	r, err := experiments.Search(cmd.Context(), f.spec, train.NewSource(d), *o)
+	r, err := experiments.Search(cmd.Context(), f.spec, source, *o)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: search in %s\n", o.Out)
 	return cli.Report(cmd, f.asJSON, r)
+}
+
+// chooseHead sets the model and the features of a search on images, as far as they were not given, and then the
+// steps that they need. The choice is for the ε of the training with the most noise. Without noise there is no
+// ε for which to choose, and the network of the data set stays.
+func (f *searchFlags) chooseHead(cmd *cobra.Command, source *train.Source) error {
+	spec := &f.spec
+	given := propose.Head{Model: spec.Train.Model, Features: spec.Train.FeatureMap}
+	heads := headsFor(cmd, spec.Train, source.Data())
+	usual, sigma := heads[len(heads)-1], slices.Max(spec.Sigmas)
+	if sigma == 0 || len(spec.Models) > 1 && cmd.Flags().Changed("models") {
+		heads = []propose.Head{usual}
+	}
+	if len(heads) == 1 && usual == given {
+		return nil
+	}
+	if err := f.options.CheckOut(); err != nil {
+		return err
+	}
+	whole := spec.Train
+	whole.Model, whole.FeatureMap, whole.NoiseMultiplier = usual.Model, usual.Features, sigma
+	whole.Holdout, whole.Fold = 0, 0 // the winner trains on all records
+	_, probing, err := probeFor(whole.Data, "")
+	if err != nil {
+		return err
+	}
+	epsilon := 0.0
+	if len(heads) > 1 {
+		if epsilon, err = epsilonOf(cmd.Context(), source, whole); err != nil {
+			return err
+		}
+		if !cmd.Flags().Changed("noise-multiplier") {
+			spec.Sigmas = []float64{sigma}
+		}
+	}
+	base, plain := whole, train.DefaultSpec() // proxies of proposals are plain
+	base.Model, base.FeatureMap = given.Model, given.Features
+	base.Sampling, base.Batches, base.Runner, base.TimeScale, base.Adapt = plain.Sampling, 0, plain.Runner, 0, 0
+	head, compared, err := chooseHead(cmd, base, heads, epsilon, propose.Options{Data: source, Probe: source, Probing: probing,
+		Trials: pool.Options{Workers: f.options.Workers, Progress: f.options.Progress, Memory: f.options.Memory}})
+	if err != nil {
+		return err
+	}
+	f.options.Compared = compared
+	if head == given {
+		return nil
+	}
+	whole.Model, whole.FeatureMap = head.Model, head.Features
+	return f.chooseSteps(cmd, source, whole)
+}
+
+// epsilonOf returns the certified ε of a record in a training, or infinity.
+func epsilonOf(ctx context.Context, source *train.Source, spec train.Spec) (float64, error) {
+	p, err := source.Prepare(spec)
+	if err != nil {
+		return 0, cli.Usage(err)
+	}
+	r, err := p.PlannedPrivacy(ctx)
+	if err != nil || r.Certified.PerRecord.EpsilonUpper == nil {
+		return math.Inf(1), err
+	}
+	return *r.Certified.PerRecord.EpsilonUpper, nil
+}
+
+// triedSteps are the step sizes that a search tries for a model that it chose, as multiples of the one that train
+// chooses.
+var triedSteps = []float64{0.25, 0.5, 1, 2, 4}
+
+// chooseSteps sets the model and features of whole, which the search chose, and the steps for them that were not
+// given: the paper's are for its networks.
+func (f *searchFlags) chooseSteps(cmd *cobra.Command, source *train.Source, whole train.Spec) error {
+	p, err := source.Prepare(whole)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	missing := func(names ...string) bool { return !cli.AnyChanged(cmd, names...) }
+	open := train.Open{Clip: missing("max-grad-norm"), Schedule: missing("schedule", "beta"), Eta0: missing("eta0", "learning-rate")}
+	chosen, text, err := p.Choose(cmd.Context(), open, 0)
+	if err != nil {
+		return err
+	}
+	if text != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s; flags override this\n", text)
+	}
+	spec := &f.spec
+	chosen.NoiseMultiplier, chosen.Holdout, chosen.Fold = spec.Train.NoiseMultiplier, spec.Train.Holdout, spec.Train.Fold
+	spec.Train, spec.Models = chosen, []string{chosen.Model}
+	if open.Schedule {
+		spec.Beta = []float64{0}
+	}
+	if open.Eta0 {
+		spec.Eta0 = nil
+		for _, times := range triedSteps {
+			spec.Eta0 = append(spec.Eta0, times*chosen.Eta0)
+		}
+	}
+	if err := spec.Validate(); err != nil {
+		return cli.Usage(err)
+	}
+	return nil
 }
 
 // eta0 sets the step sizes of the search from --learning-rate.
