@@ -123,7 +123,8 @@ func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 		"or 1,234.5")
 	f.BoolVar(&form.ZeroBased, "zero-based", false, "indices of a LIBSVM file count from 0, not from 1")
 	f.StringVar(&form.Arrays, arraysFlag, "", "`names` of the arrays of an .npz file as x=NAME,y=NAME,x_test=NAME,"+
-		"y_test=NAME; y=FILE is the file of labels of an IDX file, and y=coarse takes the 20 classes of CIFAR-100")
+		"y_test=NAME; y=FILE is the file of labels of an IDX file or of a file with one array (x.npy finds y.npy), and y=coarse takes "+
+		"the 20 classes of CIFAR-100")
 	f.StringVar(&form.Image, imageFlag, "", "`shape` of the image in each row: 28x28x1, or 3x32x32 if the channels come "+
 		"first; pixels are whole numbers in [0, 255] unless --normalise bounds:LOW,HIGH says others")
 	f.Lookup("header-line").DefValue = ""
