@@ -43,7 +43,7 @@ func TestUnknownSchemesAreRefused(t *testing.T) {
 		_, got["replan"] = plan.Replan(t.Context(), plan.NextRequest{Past: []dp.Event{e}, Epochs: 1, Epsilon: 1,
 			Delta: 1e-5, N: 1000}, pld.Accountant{})
 		_, got["code"] = libraries.OfEvents([]dp.Event{e}, b)
-		for _, f := range libraries.Formats() {
+		for _, f := range append(libraries.Formats(), libraries.Records()...) {
 			_, got[string(f)] = libraries.Write(f, libraries.Release{Event: e, Bound: b})
 		}
 		for what, err := range got {
@@ -75,7 +75,7 @@ func TestCodeNeedsTheBoundOfItsRounds(t *testing.T) {
 	if b, err = (pld.Accountant{}).Epsilon(t.Context(), []dp.Event{shuffled}, 1e-5); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range libraries.Formats() {
+	for _, f := range append(libraries.Formats(), libraries.Records()...) {
 		c, err := libraries.Write(f, libraries.Release{Event: shuffled, Bound: b})
 		if f == libraries.LaTeX {
 			if err != nil || !strings.Contains(c.Text, "does not hold for a data loader that shuffles") {
