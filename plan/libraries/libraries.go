@@ -201,3 +201,35 @@ func All(r Release) ([]Code, error) {
 	}
 	return all, nil
 }
+
+// These formats are records of rounds for the accountants of other libraries, and not code. They have rounds of
+// several kinds. [Read] reads both of them.
+const (
+	DPAccounting  Format = "dp-accounting"  // the text of an event of dp_accounting, as Python prints it
+	OpacusHistory Format = "opacus-history" // the state of an accountant of Opacus, as JSON
+)
+
+// Records lists the formats that are records.
+func Records() []Format { return []Format{DPAccounting, OpacusHistory} }
+
+// severalKinds is why code is refused for rounds of several kinds.
+const severalKinds = "%d kinds of rounds, must be one: the code has one noise multiplier and one sample rate; --format " +
+	string(DPAccounting) + " and " + string(OpacusHistory) + " have several: %w"
+
+// checkMore checks the rounds of further kinds.
+func (r Release) checkMore() error {
+	var errs []error
+	for i, e := range r.More {
+		if err := e.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("event %d: %w", i+1, err))
+		}
+	}
+	sum := float64(r.Event.Count)
+	for _, e := range r.More {
+		sum += float64(e.Count)
+	}
+	if !(sum < math.MaxInt) {
+		errs = append(errs, fmt.Errorf("%v rounds, must be at most 2^63-1 together", sum))
+	}
+	return errors.Join(errs...)
+}
