@@ -108,3 +108,34 @@ func TestOtherReleasesCompose(t *testing.T) {
 		}
 	}
 }
+
+// A filter lets rounds and other releases through in any order, and its guarantee names the sampling of the rounds.
+func TestFilterOfOtherReleases(t *testing.T) {
+	rounds := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1, Rate: 0.01, Count: 10}
+	laplace := dp.Event{Other: dp.LaplaceNoise, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, NoiseMultiplier: 20, Count: 1}
+	spent := -1.0
+	for _, orders := range [][][]dp.Event{{{laplace}, {rounds}}, {{rounds}, {laplace}}, {{laplace, rounds}}, {{laplace}, {laplace}, {rounds}}} {
+		f, err := NewFilter(Limits{Epsilon: 3, Delta: 1e-5, Orders: []float64{8}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, events := range orders {
+			if err := f.Spend(t.Context(), events); err != nil {
+				t.Errorf("%d spends: %v", len(orders), err)
+			}
+		}
+		if g := f.Guarantee(); g.Sampling != dp.Poisson || g.Adjacency != dp.AddOrRemove {
+			t.Errorf("%+v", g)
+		}
+		if used := f.Used(); len(orders) < 3 && spent >= 0 && math.Abs(used-spent) > 1e-12 {
+			t.Errorf("%v is used, in another order %v", used, spent)
+		} else {
+			spent = used
+		}
+		fixed := rounds
+		fixed.Sampling, fixed.Adjacency = dp.FixedSize, dp.ReplaceOne
+		if err := f.Spend(t.Context(), []dp.Event{fixed}); !errors.Is(err, dp.ErrNotCovered) {
+			t.Errorf("other rounds: %v", err)
+		}
+	}
+}
