@@ -8,6 +8,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -118,11 +119,18 @@ func (q *Question) read(text []byte) error {
 	return nil
 }
 
-// complete sets the fields that a question in JSON may omit to their defaults: Poisson sampling, and
-// the usual adjacency for the sampling. The answer names both. Go programs must set them.
+// complete sets the fields that a question in JSON may omit to their defaults: Poisson sampling, or none for other
+// releases, and the usual adjacency for the sampling. The answer names both. Go programs must set them.
 func (q *Question) complete() {
 	fill := func(events []dp.Event) {
 		for i, e := range events {
+			if e.Other != "" {
+				usual := dp.AddOrRemove
+				if e.Other == dp.RandomizedResponse {
+					usual = dp.ReplaceOne // it has no other
+				}
+				e.Sampling, e.Adjacency = cmp.Or(e.Sampling, dp.Unsampled), cmp.Or(e.Adjacency, usual)
+			}
 			events[i] = plan.Complete(e, dp.Poisson, "")
 		}
 	}

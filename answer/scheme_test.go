@@ -26,6 +26,7 @@ func TestUnknownSchemesAreRefused(t *testing.T) {
 		want string
 	}{
 		{func(s *dp.Sampling, _ *dp.Adjacency) { *s = "bins" }, `sampling = "bins", must be`},
+		{func(s *dp.Sampling, _ *dp.Adjacency) { *s = dp.Unsampled }, `sampling = "none", must be`},
 		{func(_ *dp.Sampling, a *dp.Adjacency) { *a = "near" }, `adjacency = "near", must be`},
 		{func(s *dp.Sampling, _ *dp.Adjacency) { *s = "" }, `sampling = "", must be`},
 		{func(_ *dp.Sampling, a *dp.Adjacency) { *a = "" }, `adjacency = "", must be`},
@@ -43,7 +44,7 @@ func TestUnknownSchemesAreRefused(t *testing.T) {
 		_, got["replan"] = plan.Replan(t.Context(), plan.NextRequest{Past: []dp.Event{e}, Epochs: 1, Epsilon: 1,
 			Delta: 1e-5, N: 1000}, pld.Accountant{})
 		_, got["code"] = libraries.OfEvents([]dp.Event{e}, b)
-		for _, f := range libraries.Formats() {
+		for _, f := range append(libraries.Formats(), libraries.Records()...) {
 			_, got[string(f)] = libraries.Write(f, libraries.Release{Event: e, Bound: b})
 		}
 		for what, err := range got {
@@ -75,7 +76,7 @@ func TestCodeNeedsTheBoundOfItsRounds(t *testing.T) {
 	if b, err = (pld.Accountant{}).Epsilon(t.Context(), []dp.Event{shuffled}, 1e-5); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range libraries.Formats() {
+	for _, f := range append(libraries.Formats(), libraries.Records()...) {
 		c, err := libraries.Write(f, libraries.Release{Event: shuffled, Bound: b})
 		if f == libraries.LaTeX {
 			if err != nil || !strings.Contains(c.Text, "does not hold for a data loader that shuffles") {
@@ -103,6 +104,24 @@ func TestJSONNamesTheSchemeItAssumed(t *testing.T) {
 		if answer["error"] != nil || !strings.Contains(text, `"sampling":"poisson"`) ||
 			!strings.Contains(text, `"adjacency":"add-or-remove"`) {
 			t.Errorf("%s: %.300s", question, text)
+		}
+	}
+}
+
+// Releases that are not rounds of training need no sampling in JSON either, and a randomized response has one adjacency.
+func TestJSONOfOtherReleases(t *testing.T) {
+	for question, want := range map[string]string{
+		`{"mechanism": "laplace", "noise_multiplier": 2, "count": 1}`:                             `"epsilon_upper":0.4999799999`,
+		`{"mechanism": "randomized-response", "epsilon": 0.5, "count": 1}`:                        `"adjacency":"replace-one","sampling":"none"`,
+		`{"mechanism": "laplace", "noise_multiplier": 2, "sampling": "poisson", "count": 1}`:      `sampling = \"poisson\", must be \"none\"`,
+		`{"mechanism": "laplace", "noise_multiplier": 2, "count": 0}`:                             `count of releases = 0`,
+		`{"mechanism": "laplace", "noise_multiplier": 2, "count": 1, "count": 2}`:                 `occurs twice`,
+		`{"mechanism": "geometric", "epsilon": 2, "count": 1}`:                                    `mechanism = \"geometric\", must be`,
+		`{"mechanism": "randomized-response", "epsilon": 1, "adjacency": "zero-out", "count": 1}`: `must be \"replace-one\"`,
+	} {
+		got := string(JSON(t.Context(), []byte(`{"account": {"events": [`+question+`], "delta": 1e-5, "accountant": "pld"}}`)))
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %.300s, must have %s", question, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package dp
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -109,8 +110,15 @@ func TestEpochsOfAllocationAreNotMixed(t *testing.T) {
 	if l.Record(m.Event(0)); len(l.Events()) != 2 {
 		t.Errorf("draws that may differ are added up: %+v", l.Events())
 	}
-	if _, err := Times(m.Events(3), maxCopies+1); err == nil {
-		t.Error("too many unfinished epochs are not refused")
+	kept := m.Events(10)[0]
+	kept.Redraw = Once
+	for _, e := range []Event{m.Events(3)[0], kept} {
+		if _, err := Times([]Event{e}, maxCopies+1); !errors.Is(err, ErrNotCovered) || !strings.Contains(err.Error(), "whole epochs of 10 batches, drawn anew in each") {
+			t.Errorf("too many events: %v", err)
+		}
+	}
+	if all, err := Times(m.Events(10), 1_000_000); err != nil || len(all) != 1 || all[0].Count != 10_000_000 {
+		t.Errorf("%+v, %v", all, err)
 	}
 	shuffle.Redraw, shuffle.Count = "", 30 // the epochs may all be one draw
 	if all, err := Times([]Event{shuffle}, 2); err != nil || len(all) != 2 {

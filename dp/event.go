@@ -199,8 +199,8 @@ func (e Event) Validate() error {
 	if e.Sampling == Allocation {
 		errs = append(errs, e.checkBatches())
 	}
-	if e.Group < 0 || e.Group > MaxGroup {
-		fail("group = %d, must be in [0, %d]", e.Group, MaxGroup)
+	if e.Group != 0 { // 0 means that it is not given
+		errs = append(errs, CheckCount("group", e.Group, 1, MaxGroup))
 	}
 	if e.Epsilon != 0 || e.Delta != 0 || e.Rho != 0 {
 		fail("epsilon = %v, delta = %v and rho = %v, must not be given without a mechanism", e.Epsilon, e.Delta, e.Rho)

@@ -396,7 +396,8 @@ func (l *Ledger) Repeat(size int) bool {
 	return true
 }
 
-// maxCopies is the largest number of equal events that Times returns for one event.
+// maxCopies is the largest number of equal events that Times returns for one event. An accountant goes through all of
+// them for each ε of a search.
 const maxCopies = 10_000
 
 // Times returns the events of n clients together, if each of them releases the given events. It multiplies
@@ -418,8 +419,9 @@ func Times(events []Event, n int) ([]Event, error) {
 			e.Count = together
 			all = append(all, e)
 		case n > maxCopies:
-			return nil, fmt.Errorf("event %d: %d rounds of each of %d clients, must be whole epochs of %d batches for more "+
-				"than %d clients: %w", i, e.Count, n, e.Batches(), maxCopies, ErrNotCovered)
+			return nil, fmt.Errorf("event %d: %d rounds of each of %d clients, must be whole epochs of %d batches, drawn anew in "+
+				"each, for more than %d clients: others have an event for each client, and so many would take seconds and much "+
+				"memory for every ε: %w", i, e.Count, n, e.Batches(), maxCopies, ErrNotCovered)
 		default:
 			all = append(all, slices.Repeat([]Event{e}, n)...)
 		}

@@ -79,7 +79,10 @@ func (t Target) Validate() error {
 			"for must be 0",
 			t.Sigma, t.SampleRate, t.Steps)
 	}
-	if _, err := dp.SchemeOf(t.Sampling, t.Adjacency); !errors.Is(err, dp.ErrNotCovered) { // ErrNotCovered is left to the accountant
+	if t.Sampling == dp.Unsampled {
+		_, err := dp.ParseSampling(string(t.Sampling))
+		errs.add(err)
+	} else if _, err := dp.SchemeOf(t.Sampling, t.Adjacency); !errors.Is(err, dp.ErrNotCovered) { // ErrNotCovered is left to the accountant
 		errs.add(err)
 		if err == nil {
 			errs.add(t.checkDraw())

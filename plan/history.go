@@ -302,6 +302,9 @@ func (r releaseRow) read(sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Eve
 			noise.Run = uint64(*r.Noise.Run)
 		}
 	}
+	if adjacency == "" && !slices.ContainsFunc(r.Events, func(e eventRow) bool { return e.Other != dp.RandomizedResponse }) {
+		adjacency = dp.ReplaceOne // these releases have no other
+	}
 	events := make([]dp.Event, len(r.Events))
 	for i, row := range r.Events {
 		var err error

@@ -414,30 +414,43 @@ func (c *Calibration) WriteText(w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err
 	}
-	t := newPage(fmt.Sprintf("%s for ε ≤ %s at δ = %s", c.answer(), decimal.Exactly(c.TargetEpsilon), up(c.Delta, 5)))
-	// Say if the answer is at an end of its range, rather than at the limit of the budget.
-	least, most := "", ""
-	if c.SolvedFor == string(noise) && c.EpsilonUpper < 0.9*c.TargetEpsilon {
-		least = ", the least that the accountants cover"
+	title := fmt.Sprintf("%s for ε ≤ %s at δ = %s", c.answer(), decimal.Exactly(c.TargetEpsilon), up(c.Delta, 5))
+	if end := c.atEnd(); end != "" {
+		title = fmt.Sprintf("%s costs ε ≤ %s at δ = %s, and ε = %s is allowed", end, up(c.EpsilonUpper, 5), up(c.Delta, 5),
+			decimal.Exactly(c.TargetEpsilon))
 	}
-	if c.SolvedFor == string(steps) && c.Steps == maxSteps {
-		most = ", the most that is searched"
-	}
-	t.row("σ", "%s%s", up(c.Sigma, digits), least)
+	t := newPage(title)
+	t.row("σ", "%s", up(c.Sigma, digits))
 	sizes := ""
 	if c.DatasetSize != 0 {
 		sizes = fmt.Sprintf(", s = %d of N = %d", c.SampleSize, c.DatasetSize)
 	}
 	t.row("q", "%s%s", down(c.SampleRate, digits), sizes)
-	t.row("T", "%d%s", c.Steps, most)
+	t.row("T", "%d", c.Steps)
 	b := c.Bound()
 	t.row("cost", "%s at δ = %s", claim.Short(&b), up(c.Delta, 5))
 	t.paragraph(claim.Line(c.Bound(), c.Event()) + full)
 	return t.writeTo(w)
 }
 
-// answer returns the first line of the text: the quantity that was solved for, with its value and
-// the budget.
+// atEnd returns the beginning of the first line if the answer is the end of the range that is searched, and not the
+// limit of the budget. Otherwise it returns "".
+func (c *Calibration) atEnd() string {
+	switch q := quantity(c.SolvedFor); {
+	case q == noise && c.EpsilonUpper < 0.9*c.TargetEpsilon:
+		return fmt.Sprintf("σ = %s is the least noise multiplier that %s covers, and more noise than the budget needs: it", up(c.Sigma, digits),
+			c.Accountant)
+	case q == rate && c.SampleRate == 1 && c.EpsilonUpper < c.TargetEpsilon:
+		return "Every sample rate is within the budget: q = 1"
+	case q == size && c.SampleSize == c.DatasetSize && c.EpsilonUpper < c.TargetEpsilon:
+		return fmt.Sprintf("Every batch size is within the budget: s = N = %d", c.SampleSize)
+	case q == steps && c.Steps == maxSteps:
+		return fmt.Sprintf("T = %d is the largest number of rounds that is searched: it", c.Steps)
+	}
+	return ""
+}
+
+// answer returns the beginning of the first line of the text: the quantity that was solved for, with its value.
 func (c *Calibration) answer() string {
 	switch quantity(c.SolvedFor) {
 	case noise:

@@ -149,7 +149,7 @@ func TestPersonsFitTheirMechanism(t *testing.T) {
 			c.Mechanism.Sampling, c.Mechanism.Adjacency = dp.FixedSize, dp.ReplaceOne
 		},
 		"group = 2 with poisson sampling under replace-one": func(c *Config, _ *data.Dataset) { c.Mechanism.Adjacency = dp.ReplaceOne },
-		"group = -1, must be in [0, 1000]":                  func(c *Config, _ *data.Dataset) { c.Mechanism.Group = -1 },
+		"group = -1, must be in [1, 1000]":                  func(c *Config, _ *data.Dataset) { c.Mechanism.Group = -1 },
 	} {
 		err := config(change)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -292,6 +292,8 @@ var published = map[string]func(r *rand.Rand, name string) contents{
 		return all
 	},
 	"kmnist/train-images-idx3-ubyte.gz": func(r *rand.Rand, _ string) contents { return idx(r, "kmnist/train", ".gz", 60, 0, 9) },
+	"kmnist-train-imgs.npz":             func(r *rand.Rand, _ string) contents { return pair(r, "kmnist-train", 60) },
+	"kmnist-test-imgs.npz":              func(r *rand.Rand, _ string) contents { return pair(r, "kmnist-test", 20) },
 	"emnist-letters-train-images-idx3-ubyte.gz": func(r *rand.Rand, _ string) contents {
 		return idx(r, "emnist-letters-train", ".gz", 60, 1, 26)
 	},
@@ -329,6 +331,28 @@ var published = map[string]func(r *rand.Rand, name string) contents{
 	"digits/train.csv": records("label,"+strings.Join(numbered("pixel", 784), ",")+"\n", 60, "", func(r *rand.Rand, _ int) []string {
 		return append(ints(r, 1, 0, 9), ints(r, 784, 0, 255)...)
 	}, ","),
+}
+
+// pair returns an archive of n images and one of their labels, with the array arr_0 in each.
+func pair(r *rand.Rand, name string, n int) contents {
+	images, labels := make([]uint8, n*28*28), make([]uint8, n)
+	for i := range images {
+		images[i] = uint8(r.IntN(256))
+	}
+	for i := range labels {
+		labels[i] = uint8(i % 10)
+	}
+	all := contents{}
+	for end, a := range map[string]testkit.Array{
+		"-imgs.npz": testkit.Of("|u1", []int{n, 28, 28}, images...), "-labels.npz": testkit.Of("|u1", []int{n}, labels...),
+	} {
+		archive, err := testkit.Archive(true, testkit.Member{Name: "arr_0", Content: a.Bytes()})
+		if err != nil {
+			panic(err)
+		}
+		all[name+end] = archive
+	}
+	return all
 }
 
 // records returns a table of n rows with the given first lines and end.

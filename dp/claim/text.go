@@ -148,10 +148,18 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 		return fmt.Sprintf("No %s can be stated for %s by the %s accountant, under %s adjacency with %s.",
 			name, ofWhom(string(unit), events), b.Accountant, b.Adjacency, samplingName(b.Sampling))
 	}
-	s.WriteString("Every round releases the sum of clipped gradients with noise, " +
-		"and with it every intermediate model and the final model")
-	if len(events) > 0 {
-		s.WriteString(": " + Rounds(events))
+	switch {
+	case onlyOthers(b, events):
+		unit = "one record"
+		s.WriteString("This is about " + Rounds(events))
+		taken = "Their noise and their number are assumed to be fixed before the first of them, and their sensitivities to be " +
+			"as stated."
+	default:
+		s.WriteString("Every round releases the sum of clipped gradients with noise, " +
+			"and with it every intermediate model and the final model")
+		if len(events) > 0 {
+			s.WriteString(": " + Rounds(events))
+		}
 	}
 	fmt.Fprintf(&s, ". For %s, this is (ε, δ)-differentially private ", ofWhom(string(unit), events))
 	switch b.Kind {
@@ -176,17 +184,21 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 const described = 3
 
 // Rounds describes the events in words. It describes up to three events one by one, and more of them
-// together, with the range of their rates and noise multipliers, rounded outwards. The events must be
-// valid.
+// together, with the range of their rates and noise multipliers, rounded outwards. If none of them is a round
+// of training, it describes all of them one by one. The events must be valid.
 func Rounds(events []dp.Event) string {
-	if len(events) > described {
-		return summary(events)
+	noun := "release"
+	if slices.ContainsFunc(events, func(e dp.Event) bool { return e.Other == "" }) {
+		if len(events) > described {
+			return summary(events)
+		}
+		noun = "other release"
 	}
 	parts := make([]string, len(events))
 	for i, e := range events {
 		switch e.Sampling {
 		case dp.Unsampled:
-			parts[i] = other(e)
+			parts[i] = other(e, noun)
 		case dp.Shuffle, dp.Allocation:
 			of := "whole batches"
 			if e.Sampling == dp.Allocation {
@@ -210,8 +222,8 @@ func Rounds(events []dp.Event) string {
 	return strings.Join(parts, ", and ")
 }
 
-// other describes releases that are not rounds of training.
-func other(e dp.Event) string {
+// other describes releases that are not rounds of training; noun says what one of them is called.
+func other(e dp.Event, noun string) string {
 	of := ""
 	switch e.Other {
 	case dp.GaussianNoise:
@@ -225,7 +237,7 @@ func other(e dp.Event) string {
 	default:
 		of = fmt.Sprintf("(ε, δ) = (%s, %s)", decimal.Exactly(e.Epsilon), decimal.Exactly(e.Delta))
 	}
-	return decimal.Many(e.Count, "other release") + " with " + of
+	return decimal.Many(e.Count, noun) + " with " + of
 }
 
 // redrawn says when batches are drawn anew.
@@ -254,7 +266,7 @@ func summary(events []dp.Event) string {
 	others := ""
 	for _, e := range events {
 		if e.Other != "" {
-			others += ", and " + other(e)
+			others += ", and " + other(e, "other release")
 			continue
 		}
 		count = plus(count, e.Count)
@@ -277,6 +289,8 @@ func samplingName(s dp.Sampling) string {
 		return "shuffled batches"
 	case dp.Allocation:
 		return "random allocation"
+	case dp.Unsampled:
+		return "no sampling"
 	}
 	return fmt.Sprintf("the unknown sampling %q", s)
 }
@@ -343,10 +357,16 @@ func person(group int, record string) string {
 	return fmt.Sprintf("a person with up to %d records", group)
 }
 
+// onlyOthers reports whether the bound is about releases without a round of training.
+func onlyOthers(b dp.Bound, events []dp.Event) bool {
+	return b.Sampling == dp.Unsampled && len(events) > 0 &&
+		!slices.ContainsFunc(events, func(e dp.Event) bool { return e.Other == "" })
+}
+
 // describable returns an error if the bound's sampling or adjacency is unknown or differs from that
 // of the events, or if an event is invalid. A statement would then describe something else.
 func describable(b dp.Bound, events []dp.Event) error {
-	if _, err := dp.SchemeOf(b.Sampling, b.Adjacency); err != nil {
+	if _, err := dp.SchemeOf(b.Sampling, b.Adjacency); err != nil && !onlyOthers(b, events) {
 		return err
 	}
 	for i, e := range events {

@@ -24,3 +24,6 @@ func (q query) withOthers([][]query, []query) (least [][]query, most []query, er
 	return nil, nil, fmt.Errorf("releases that are not rounds of training are composed by proactivedp account, not in a "+
 		"browser: %w", dp.ErrNotCovered)
 }
+
+// alone has no closed forms here.
+func (query) alone() *exactForm { return nil }

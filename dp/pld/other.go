@@ -49,12 +49,40 @@ func (q query) withOthers(least [][]query, most []query) ([][]query, []query, er
 	for i := range most {
 		most[i] = join(most[i], above)
 	}
-	for _, attacks := range least {
-		for i := range attacks {
-			attacks[i] = join(attacks[i], below)
+	for i, attacks := range least {
+		if q.sampling == dp.Unsampled && len(q.specs) == 0 && len(below) == 0 {
+			least[i] = nil // no release is left to attack
+		}
+		for j := range attacks {
+			attacks[j] = join(attacks[j], below)
 		}
 	}
 	return least, most, nil
+}
+
+// alone returns the closed form of a single release with Laplace noise or a randomized response, or nil.
+// Their δ(ε) follow from the losses in [laplace] and [otherMeasures].
+func (q query) alone() *exactForm {
+	if q.sampling != dp.Unsampled || len(q.specs) > 0 || len(q.others) != 1 || q.others[0].Count != 1 {
+		return nil
+	}
+	switch e := q.others[0]; e.Other {
+	case dp.LaplaceNoise:
+		b := e.NoiseMultiplier
+		return &exactForm{
+			func(eps float64) float64 { return max(0, -math.Expm1(math.FMA(eps, b, -1)/b/2)) },
+			func(delta float64) (float64, error) { return max(0, 1/b+2*math.Log1p(-delta)), nil },
+		}
+	case dp.RandomizedResponse:
+		whole := 1 + math.Exp(-e.Epsilon)
+		return &exactForm{
+			func(eps float64) float64 { return max(0, -math.Expm1(eps-e.Epsilon)/whole) },
+			func(delta float64) (float64, error) {
+				return max(0, e.Epsilon+math.Log1p(-min(1, delta*whole))), nil
+			},
+		}
+	}
+	return nil
 }
 
 // otherMeasures returns the measures that bound a release from below and above. Both directions of each

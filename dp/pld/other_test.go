@@ -158,6 +158,94 @@ func TestOneFixedRoundAndAnotherRelease(t *testing.T) {
 	}
 }
 
+// A single release without a training has the closed form of its δ(ε): 1 - e^((ε-1/b)/2) for Laplace noise of scale b,
+// and (e^a - e^ε)/(1 + e^a) for a randomized response with a. Of a release that is only known to be (ε, δ)-private, this is
+// the upper end. Gaussian noise is that of a round of all records, under any adjacency.
+func TestOneReleaseWithoutTraining(t *testing.T) {
+	replaced := func(e dp.Event) dp.Event { e.Adjacency = dp.ReplaceOne; return e }
+	for _, eps := range []float64{1e-6, 0.1, 1, 7, 100} {
+		closed := map[dp.Event]func(at float64) float64{
+			otherRelease(dp.LaplaceNoise, 1/eps, 0, 1): func(at float64) float64 { return -math.Expm1((at - eps) / 2) },
+			replaced(otherRelease(dp.RandomizedResponse, eps, 0, 1)): func(at float64) float64 {
+				return (math.Exp(eps) - math.Exp(at)) / (1 + math.Exp(eps))
+			},
+			otherRelease(dp.PureDP, eps, 0, 1): func(at float64) float64 { return (math.Exp(eps) - math.Exp(at)) / (1 + math.Exp(eps)) },
+			otherRelease(dp.ApproximateDP, eps, 1e-3, 1): func(at float64) float64 {
+				return 1e-3 + (1-1e-3)*(math.Exp(eps)-math.Exp(at))/(1+math.Exp(eps))
+			},
+		}
+		for e, delta := range closed {
+			known := e.Other == dp.LaplaceNoise || e.Other == dp.RandomizedResponse
+			for _, share := range []float64{0, 0.1, 0.5, 0.999} {
+				at := share * eps
+				want := delta(at)
+				b, err := Accountant{}.Delta(t.Context(), []dp.Event{e}, at)
+				if err != nil || math.Abs(b.DeltaUpper-want) > 1e-9*want+1e-15 || known != (b.Kind == dp.Exact) || !known && b.Kind != dp.Upper ||
+					b.Sampling != dp.Unsampled || b.Adjacency != e.Adjacency {
+					t.Errorf("%+v at ε = %v: %+v, %v, want δ = %v", e, at, b, err, want)
+				}
+				if want > 1-1e-6 { // a small change of δ is then a large one of ε
+					continue
+				}
+				b, err = Accountant{}.Epsilon(t.Context(), []dp.Event{e}, want)
+				if err != nil || math.Abs(b.EpsilonUpper-at) > 1e-8*eps || b.EpsilonLower > b.EpsilonUpper || known && b.EpsilonLower < at-1e-8*eps {
+					t.Errorf("%+v at δ = %v: %+v, %v, want ε = %v", e, want, b, err, at)
+				}
+			}
+			b, err := Accountant{}.Delta(t.Context(), []dp.Event{e}, 2*eps)
+			if err != nil || !(b.DeltaUpper > 0) || b.DeltaUpper > e.Delta*(1+1e-9)+1e-300 {
+				t.Errorf("%+v above its ε: %+v, %v", e, b, err)
+			}
+		}
+	}
+	for _, a := range []dp.Adjacency{dp.AddOrRemove, dp.ReplaceOne, dp.ZeroOut} {
+		e := otherRelease(dp.GaussianNoise, 2, 0, 4)
+		e.Adjacency = a
+		got, want := epsilon(t, Accountant{}, 1e-5, e), epsilon(t, Accountant{}, 1e-5, event(1, 1, 1))
+		if got.Kind != dp.Exact || math.Abs(got.Epsilon-want.Epsilon) > 1e-9 {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
+// Two releases without a training: of Laplace noise, the interval contains the ε whose δ(ε) = Σ P(y)·δ₁(ε-y) over the loss y of
+// one of them, with δ₁ that of the other one. Any mixture costs at most the sum, and at least each of them.
+func TestReleasesWithoutTraining(t *testing.T) {
+	for _, eps := range []float64{0.05, 1, 6} {
+		one := func(x float64) float64 { // δ₁(x), also at negative x
+			switch {
+			case x >= eps:
+				return 0
+			case x <= -eps:
+				return -math.Expm1(x)
+			}
+			return -math.Expm1((x - eps) / 2)
+		}
+		two := func(at float64) float64 {
+			const n = 20_000
+			sum := one(at-eps)/2 + math.Exp(-eps)/2*one(at+eps)
+			for i := range n {
+				y := -eps + 2*eps*(float64(i)+0.5)/n
+				sum += 2 * eps / n * math.Exp((y-eps)/2) / 4 * one(at-y)
+			}
+			return sum
+		}
+		for _, delta := range []float64{1e-5, 0.01} {
+			b := epsilon(t, Accountant{}, delta, otherRelease(dp.LaplaceNoise, 1/eps, 0, 2))
+			if low, high := two(b.EpsilonLower), two(b.EpsilonUpper); !(high <= delta*(1+1e-4) && delta <= low*(1+1e-4)) || !sound(b) {
+				t.Errorf("ε = %v, δ = %v: %+v, δ in [%v, %v] there", eps, delta, b, high, low)
+			}
+		}
+	}
+	laplace, gaussian := otherRelease(dp.LaplaceNoise, 4, 0, 1), otherRelease(dp.GaussianNoise, 5, 0, 1)
+	pure, approximate := otherRelease(dp.PureDP, 0.1, 0, 3), otherRelease(dp.ApproximateDP, 0.5, 1e-7, 2)
+	noise := epsilon(t, Accountant{}, 1e-5, gaussian)
+	all := epsilon(t, Accountant{}, 1e-5, laplace, gaussian, pure, approximate)
+	if !sound(all) || all.EpsilonUpper > 0.25+noise.EpsilonUpper+0.3+1+0.01 || all.EpsilonLower < noise.EpsilonLower {
+		t.Errorf("%+v, Gaussian noise alone %+v", all, noise)
+	}
+}
+
 func TestOtherReleasesThatAreRefused(t *testing.T) {
 	group := event(0.01, 1, 500)
 	group.Group = 3
@@ -172,7 +260,7 @@ func TestOtherReleasesThatAreRefused(t *testing.T) {
 		"event 1: mechanism laplace: adja":            {event(0.01, 1, 500), replaced},
 		"event 1: noise multiplier = 1e-09":           {otherRelease(dp.LaplaceNoise, 2, 0, 1), event(0.01, 1e-9, 500)},
 		"event 2: group = 3, must be 0 as in event 1": {otherRelease(dp.LaplaceNoise, 2, 0, 1), event(0.01, 1, 500), group},
-		"at least one round of training":              {otherRelease(dp.LaplaceNoise, 2, 0, 1)},
+		"event 1: mechanism laplace: adjacency":       {otherRelease(dp.LaplaceNoise, 2, 0, 1), replaced},
 		"must be at most 16: count equal":             append(many, event(0.01, 1, 500)),
 		"noise multiplier = 1e-09, must":              {event(0.01, 1, 500), otherRelease(dp.GaussianNoise, 1e-9, 0, 1)},
 		"count = 4611686018427387904, mus":            {event(0.01, 1, 500), otherRelease(dp.GaussianNoise, 1, 0, 1<<62)},

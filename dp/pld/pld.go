@@ -113,15 +113,16 @@ func (a Accountant) deltas(ctx context.Context, events []dp.Event, epsilons []fl
 			b.Kind = dp.Upper // δ is too small for float64
 		}
 		b.Kind = q.kind(b.Kind, p.lower[i])
-		b.DeltaLower, b.Delta, b.DeltaUpper = ends(b.Kind, p.lower[i], p.upper[i])
+		b.DeltaLower, b.Delta, b.DeltaUpper = ends(b.Kind, p.lower[i], max(p.upper[i], math.SmallestNonzeroFloat64))
 		bounds[i] = b
 	}
 	return bounds, nil
 }
 
-// kind returns dp.Upper for rounds without a known attack, as before the end of the first epoch.
+// kind returns dp.Upper for releases without a known attack, as before the end of the first epoch, or if only
+// an (ε, δ) is known.
 func (q query) kind(k dp.Kind, lower float64) dp.Kind {
-	if k == dp.Interval && lower == 0 && (len(q.events) > 0 || q.upperEnd) {
+	if k == dp.Interval && lower == 0 && (len(q.events) > 0 || q.upperEnd || q.sampling == dp.Unsampled) {
 		return dp.Upper
 	}
 	return k

@@ -144,8 +144,9 @@ func (p *profile) share(i int, accuracy float64, e *effort) {
 // narrowAt narrows p by contours for its i-th ε.
 func (q query) narrowAt(p *profile, i int, d direction, accuracy float64) {
 	eps := p.eps[i]
-	if eps >= largest(d, q.specs) {
-		p.upper[i] = 0
+	loss, delta := largest(d, q.specs)
+	p.upper[i] = min(p.upper[i], delta-math.Expm1(min(0, eps-loss))) // by 1-e^(ε-Y) for Y ≤ loss
+	if eps >= loss {
 		return
 	}
 	r, s, ok := q.truncated(d, eps)

@@ -53,7 +53,8 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 	if len(events) == 0 {
 		wrong.notCovered("no events")
 	} else if first < 0 {
-		wrong.notCovered("events of mechanism %s only, must have at least one round of training", events[0].Other)
+		q.checkOthers(events, 0, &wrong)
+		q.takeOthers(events)
 	} else {
 		q.checkOthers(events, first, &wrong)
 		q.sampling, q.adjacency = events[first].Sampling, events[first].Adjacency
@@ -182,8 +183,23 @@ func (q query) spent() float64 {
 	return sum
 }
 
-// checkOthers takes the other releases of events. It records which of them cannot be composed with rounds
-// like event first.
+// takeOthers prepares q for releases of other mechanisms without rounds of training. Their noise multipliers
+// are relative to their sensitivities under their adjacency, and both directions of each are equal. So the
+// Gaussian ones are rounds of all records, under any adjacency.
+func (q *query) takeOthers(events []dp.Event) {
+	q.sampling, q.adjacency, q.directions = dp.Unsampled, events[0].Adjacency, []direction{remove}
+	q.others = nil
+	for _, e := range events {
+		if e.Other == dp.GaussianNoise {
+			q.specs = append(q.specs, spec{q: 1, sigma: e.NoiseMultiplier, count: float64(e.Count)})
+		} else {
+			q.others = append(q.others, e)
+		}
+	}
+}
+
+// checkOthers takes the other releases of events. It records which of them cannot be composed with event
+// first.
 func (q *query) checkOthers(events []dp.Event, first int, wrong *faults) {
 	rounds := events[first]
 	for i, e := range events {
@@ -196,8 +212,8 @@ func (q *query) checkOthers(events []dp.Event, first int, wrong *faults) {
 			continue
 		}
 		if e.Adjacency != rounds.Adjacency {
-			wrong.notCovered("event %d: mechanism %s: adjacency = %s, must be %s as in the rounds", i, e.Other, e.Adjacency,
-				rounds.Adjacency)
+			wrong.notCovered("event %d: mechanism %s: adjacency = %s, must be %s as in event %d", i, e.Other, e.Adjacency,
+				rounds.Adjacency, first)
 		}
 		if rounds.Group > 1 {
 			wrong.notCovered("event %d: mechanism %s: group = %d of the rounds, must be 1", i, e.Other, rounds.Group)
@@ -252,7 +268,7 @@ func (f *faults) err() error {
 // bound returns the Bound of the query's answers without their numbers.
 func (q query) bound() dp.Bound {
 	b := dp.Bound{Kind: dp.Interval, Accountant: Accountant{}.Name(), Adjacency: q.adjacency, Sampling: q.sampling}
-	if q.exact() != nil && len(q.events) == 0 && len(q.others) == 0 {
+	if q.exact() != nil && len(q.events) == 0 && len(q.others) == 0 || q.alone() != nil {
 		b.Kind = dp.Exact
 	}
 	return b
@@ -260,6 +276,12 @@ func (q query) bound() dp.Bound {
 
 // epsilon bounds ε at δ.
 func (q query) epsilon(delta float64) (lower, upper float64, err error) {
+	if form := q.alone(); form != nil {
+		if lower, upper, err = form.boundEpsilon(delta); err != nil {
+			return 0, 0, err
+		}
+		return q.answer(lower, upper)
+	}
 	least, most, err := q.ends(lost * delta)
 	if err != nil {
 		return 0, 0, err
@@ -312,6 +334,13 @@ const unknownDelta = 1e-32
 
 // deltas bounds δ at each ε, which increase.
 func (q query) deltas(epsilons []float64) (*profile, error) {
+	if form := q.alone(); form != nil {
+		p := newProfile(epsilons)
+		for i, eps := range epsilons {
+			p.lower[i], p.upper[i] = form.boundDelta(eps)
+		}
+		return p, context.Cause(q.ctx)
+	}
 	least, most, err := q.ends(unknownDelta)
 	if err != nil {
 		return nil, err
@@ -404,7 +433,12 @@ func (q query) answer(lower, upper float64) (float64, float64, error) {
 // most. Each element of least is a list of attacks and gives their largest ε; the lower end is the smallest
 // of these. If least is nil, most[0] gives both ends. lost is the δ that may be lost.
 func (q query) ends(lost float64) (least [][]query, most []query, err error) {
-	if least, most, err = q.ownEnds(lost); err != nil || len(q.others) == 0 {
+	if q.sampling == dp.Unsampled {
+		most = []query{q}
+	} else if least, most, err = q.ownEnds(lost); err != nil {
+		return nil, nil, err
+	}
+	if len(q.others) == 0 {
 		return least, most, err
 	}
 	return q.withOthers(least, most)

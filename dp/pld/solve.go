@@ -276,19 +276,26 @@ func (q query) truncated(d direction, eps float64) (r *release, s saddle, ok boo
 	return r, s, ok
 }
 
-// largest returns the largest possible loss: log(1/(1-q)) per round if a record is added, else
-// +Inf.
-func largest(d direction, specs []spec) (loss float64) {
-	if d != add {
-		return math.Inf(1)
-	}
-	for _, s := range specs { // a round with q = 1 makes the bound infinite
-		if s.given != nil {
-			return math.Inf(1)
+// largest returns the largest possible finite loss, and the δ of infinite ones: the largest node of a
+// measure, and log(1/(1-q)) per round if a record is added. For other rounds the loss is +Inf.
+func largest(d direction, specs []spec) (loss, delta float64) {
+	for _, s := range specs {
+		switch {
+		case s.given != nil:
+			u := s.given.of[min(d, add)]
+			most := 0.0
+			for i, y := range u.y {
+				most = max(most, y+unit*u.moved[i])
+			}
+			loss += s.count * most
+			delta += s.count * s.given.infinite[min(d, add)]
+		case d != add: // a round with q = 1 makes the bound infinite
+			return math.Inf(1), 0
+		default:
+			loss -= s.count * math.Log1p(-s.q)
 		}
-		loss -= s.count * math.Log1p(-s.q)
 	}
-	return loss * (1 + 1e-12)
+	return loss * (1 + 1e-12), delta * (1 + 1e-12)
 }
 
 // affordable returns the shape for the width, or for the least multiple of it that the limit of

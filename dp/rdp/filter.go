@@ -215,7 +215,12 @@ func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {
 		return err
 	}
 	maps.Copy(f.runs, runs)
-	f.spent, f.kind = spent, events[0]
+	f.spent = spent
+	if i := slices.IndexFunc(events, func(e dp.Event) bool { return e.Other == "" }); i >= 0 {
+		f.kind = events[i]
+	} else if f.kind.Sampling == "" {
+		f.kind = events[0]
+	}
 	return nil
 }
 
@@ -270,7 +275,8 @@ func (f *Filter) with(ctx context.Context, events []dp.Event) ([]float64, error)
 	if err != nil {
 		return nil, err
 	}
-	if k := f.kind; k.Sampling != "" && (b.Sampling != k.Sampling || b.Adjacency != k.Adjacency) {
+	others := b.Sampling == dp.Unsampled || f.kind.Sampling == dp.Unsampled // no rounds, here or so far
+	if k := f.kind; k.Sampling != "" && (b.Sampling != k.Sampling && !others || b.Adjacency != k.Adjacency) {
 		return nil, fmt.Errorf("%q under %q adjacency differs from %q under %q of earlier rounds: %w",
 			b.Sampling, b.Adjacency, k.Sampling, k.Adjacency, dp.ErrNotCovered)
 	}

@@ -37,7 +37,7 @@ func TestDivergencesOfOtherReleases(t *testing.T) {
 }
 
 // Rounds and other releases are bounded as Rényi divergences add up: above the certified lower end of pld, and ρ-zCDP with
-// ρ = 1/(2σ²) costs what Gaussian noise with σ does. Only upper bounds are known of approximate releases and of zcdp alone.
+// ρ = 1/(2σ²) costs what Gaussian noise with σ does, also without rounds. The δ of approximate releases is spent.
 func TestOtherReleasesCompose(t *testing.T) {
 	rounds := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1, Rate: 0.01, Count: 500}
 	other := dp.Event{Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, Count: 2}
@@ -81,13 +81,61 @@ func TestOtherReleasesCompose(t *testing.T) {
 	if want := 1 - (1-0.1)*(1-0.1); err != nil || !(b.Delta <= want+1e-8) {
 		t.Errorf("δ at ε = 0: %v, must be at most %v: %v", b.Delta, want, err)
 	}
+	if a, b := cost(Accountant{}, gaussian).Epsilon, cost(Accountant{}, concentrated); !(math.Abs(a-b.Epsilon) <= 1e-12*a) ||
+		b.Sampling != dp.Unsampled {
+		t.Errorf("Gaussian noise: ε ≤ %v, ρ-zCDP: %+v", a, b)
+	}
+	pure := with(func(e *dp.Event) { e.Other, e.Epsilon = dp.PureDP, 0.3 })
+	spending := with(func(e *dp.Event) { e.Other, e.Epsilon, e.Delta = dp.ApproximateDP, 0.3, 1e-6 })
+	for _, events := range [][]dp.Event{{rounds}, {concentrated}, {rounds, concentrated}} {
+		a, err := Accountant{}.Epsilon(t.Context(), append(events, pure), 8e-6)
+		b := cost(Accountant{}, append(events, spending)...)
+		if err != nil || !(math.Abs(a.Epsilon-b.Epsilon) <= 1e-6*a.Epsilon) || !(b.Epsilon >= a.Epsilon) {
+			t.Errorf("%+v with 2 of (0.3, 1e-6): %v, with 2 of (0.3, 0) at less δ: %v, %v", events, b.Epsilon, a.Epsilon, err)
+		}
+		d, err := Accountant{}.Delta(t.Context(), append(events, spending), b.Epsilon)
+		if err != nil || !(math.Abs(d.Delta-1e-5) <= 1e-9) {
+			t.Errorf("%+v: δ = %v at the ε of 1e-5, %v", events, d.Delta, err)
+		}
+	}
 	for _, events := range [][]dp.Event{
-		{concentrated},
-		{rounds, with(func(e *dp.Event) { e.Other, e.Epsilon, e.Delta = dp.ApproximateDP, 1, 1e-6 })},
+		{concentrated, with(func(e *dp.Event) { e.Other, e.Epsilon, e.Delta = dp.ApproximateDP, 1, 5e-6 })},
+		{concentrated, with(func(e *dp.Event) { e.Other, e.Epsilon, e.Adjacency = dp.PureDP, 1, dp.ReplaceOne })},
 		{rounds, with(func(e *dp.Event) { e.Other, e.Epsilon, e.Adjacency = dp.RandomizedResponse, 1, dp.ReplaceOne })},
 	} {
 		if _, err := (Accountant{}).Epsilon(t.Context(), events, 1e-5); !errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("%+v: %v", events, err)
+		}
+	}
+}
+
+// A filter lets rounds and other releases through in any order, and its guarantee names the sampling of the rounds.
+func TestFilterOfOtherReleases(t *testing.T) {
+	rounds := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1, Rate: 0.01, Count: 10}
+	laplace := dp.Event{Other: dp.LaplaceNoise, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, NoiseMultiplier: 20, Count: 1}
+	spent := -1.0
+	for _, orders := range [][][]dp.Event{{{laplace}, {rounds}}, {{rounds}, {laplace}}, {{laplace, rounds}}, {{laplace}, {laplace}, {rounds}}} {
+		f, err := NewFilter(Limits{Epsilon: 3, Delta: 1e-5, Orders: []float64{8}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, events := range orders {
+			if err := f.Spend(t.Context(), events); err != nil {
+				t.Errorf("%d spends: %v", len(orders), err)
+			}
+		}
+		if g := f.Guarantee(); g.Sampling != dp.Poisson || g.Adjacency != dp.AddOrRemove {
+			t.Errorf("%+v", g)
+		}
+		if used := f.Used(); len(orders) < 3 && spent >= 0 && math.Abs(used-spent) > 1e-12 {
+			t.Errorf("%v is used, in another order %v", used, spent)
+		} else {
+			spent = used
+		}
+		fixed := rounds
+		fixed.Sampling, fixed.Adjacency = dp.FixedSize, dp.ReplaceOne
+		if err := f.Spend(t.Context(), []dp.Event{fixed}); !errors.Is(err, dp.ErrNotCovered) {
+			t.Errorf("other rounds: %v", err)
 		}
 	}
 }

@@ -52,7 +52,7 @@ const (
 // Its Bounds are of kind dp.Upper.
 //
 // It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples
-// under replace-one. It also covers releases that are not rounds (dp.Other), except [dp.ApproximateDP]. If
+// under replace-one. It also covers releases that are not rounds (dp.Other), with rounds or without. If
 // there are more than 768 different rounds, groups of similar ones are bounded together, which
 // overstates their cost. At orders below 10 the excess was at most 3 % under add-or-remove and 36 % under
 // replace-one, when the rate changed by a factor of 16 and the noise by a factor of 4. All events must have
@@ -73,13 +73,19 @@ func (Accountant) Name() string { return "rdp" }
 // Epsilon implements dp.Accountant. The result is the least over the orders of the ε that the function
 // [Epsilon] returns.
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
+	events, spent := withoutDelta(events)
 	r, b, err := a.release(events, dp.CheckDelta(delta, 0))
 	if err != nil {
 		return dp.Bound{}, err
 	}
-	if r.totalVariation() > delta {
+	left := delta - spent*(1+margin)
+	if !(left > 0) {
+		return dp.Bound{}, fmt.Errorf("delta = %v, must be above %v, the δ of releases that are not rounds of training: %w",
+			delta, spent, dp.ErrNotCovered)
+	}
+	if r.totalVariation() > left {
 		g := r.merged(maxPairs)
-		b.Epsilon = a.least(func(alpha float64) float64 { return epsilon(alpha, g.divergence(ctx, alpha), delta) })
+		b.Epsilon = a.least(func(alpha float64) float64 { return epsilon(alpha, g.divergence(ctx, alpha), left) })
 	}
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err
@@ -92,6 +98,7 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 // Delta implements dp.Accountant. The result is the least over the orders of the δ that the function
 // [Delta] returns. It is at least the smallest positive float64.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
+	events, spent := withoutDelta(events)
 	r, b, err := a.release(events, dp.CheckNotNegative("epsilon", epsilon))
 	if err != nil {
 		return dp.Bound{}, err
@@ -101,11 +108,27 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err
 	}
-	b.Delta = r.totalVariation()
-	b.Delta = min(b.Delta, roundedExp(l))
+	b.Delta = min(r.totalVariation(), roundedExp(l))
+	if spent > 0 {
+		b.Delta = min(1, (b.Delta+spent)*(1+margin))
+	}
 	b.DeltaUpper = b.Delta
 	b.EpsilonLower, b.Epsilon, b.EpsilonUpper = epsilon, epsilon, epsilon
 	return b, nil
+}
+
+// withoutDelta replaces each (ε, δ) by (ε, 0), and returns the sum of the δ. A release that is (ε, δ)-private is at most
+// what fails with probability δ and otherwise is a randomized response with ε (Kairouz, Oh, Viswanath, "The composition
+// theorem for differential privacy", ICML 2015).
+func withoutDelta(events []dp.Event) (all []dp.Event, spent float64) {
+	all = slices.Clone(events)
+	for i, e := range events {
+		if e.Other == dp.ApproximateDP && e.Validate() == nil {
+			spent += float64(e.Count) * e.Delta
+			all[i].Other, all[i].Delta = dp.PureDP, 0
+		}
+	}
+	return all, spent
 }
 
 // least returns the minimum of f over a's orders, or over all orders if a has none.
@@ -141,10 +164,6 @@ func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, 
 		return nil, dp.Bound{}, fmt.Errorf("no events: %w", dp.ErrNotCovered)
 	}
 	first := events[max(0, slices.IndexFunc(events, func(e dp.Event) bool { return e.Other == "" }))]
-	if first.Other != "" {
-		return nil, dp.Bound{}, fmt.Errorf("events of mechanism %s only, must have at least one round of training: %w",
-			first.Other, dp.ErrNotCovered)
-	}
 	b := dp.Bound{Kind: dp.Upper, Accountant: a.Name(), Adjacency: first.Adjacency, Sampling: first.Sampling}
 	counted, _, err := dp.Unamplified(events)
 	if err != nil {

@@ -61,7 +61,7 @@ func (p *parser) openFile(path string, r role) error {
 	named := strings.ToLower(filepath.Ext(path)) == arrayEnd
 	switch k := unpack.Recognise(start[:n]); {
 	case k == unpack.Array, k == unpack.Unknown && named:
-		return p.addArray(path, f, info.Size())
+		return p.addArray(path, f, info.Size(), r)
 	case k != unpack.Archive && k != unpack.Zip && k != unpack.Unknown:
 		return fmt.Errorf("%s: this is %s, not of NumPy: %s", path, k, k.Advice())
 	}
@@ -72,17 +72,32 @@ func (p *parser) openFile(path string, r role) error {
 	return p.addArchive(a, r)
 }
 
-func (p *parser) addArray(path string, f *os.File, size int64) error {
+// addArray adds the part of a file that is a single array, with the labels from another file.
+func (p *parser) addArray(path string, f *os.File, size int64, r role) error {
+	var t part
 	if !p.Unlabelled {
-		return fmt.Errorf("%s: %w in a .npy file, which has only one array: np.savez(\"FILE.npz\", x=features, "+
-			"y=labels) saves both", path, ErrNoLabels)
+		labels, err := p.labelFile(path, r)
+		if err != nil {
+			return err
+		}
+		if labels == "" {
+			return fmt.Errorf("%s: %w in a .npy file, which has only one array: np.savez(\"FILE.npz\", x=features, "+
+				"y=labels) saves both; %s", path, ErrNoLabels, inFile)
+		}
+		if t.y, err = p.openLabels(labels); err != nil {
+			return err
+		}
 	}
-	x, err := newArray(path, "the array", f, size)
-	if err == nil {
-		p.parts = append(p.parts, part{x: x})
+	var err error
+	if t.x, err = newArray(path, "the array", f, size); err == nil {
+		p.parts = append(p.parts, t)
 	}
 	return err
 }
+
+// inFile says how labels in another file are found.
+const inFile = "--arrays y=FILE names a file of labels in the same folder (y_test=FILE for a test set); x.npy finds y.npy " +
+	"on its own, and images.npz labels.npz"
 
 // addArchive adds the training set of an archive, and its test set if there is one, or only the
 // test set if r is testFile.
@@ -104,6 +119,9 @@ func (p *parser) addArchive(a *archive, r role) error {
 		}
 		test = pair{}
 	}
+	if train == (pair{}) && test == (pair{}) && p.Arrays.X == "" && len(a.files) == 1 {
+		train.x = a.files[0] // arr_0 if np.savez was given no name
+	}
 	switch {
 	case train.x == nil:
 		return a.fault("no array of features: its name must be %s, optionally followed by %s, or be given "+
@@ -112,9 +130,9 @@ func (p *parser) addArchive(a *archive, r role) error {
 		return a.fault("labels %s without features, whose name must be %s", arrayName(test.y),
 			orList(withEnd(featureNames, testEnd)))
 	}
-	err = p.addPart(a, train)
+	err = p.addPart(a, train, r)
 	if err == nil && test.x != nil {
-		err = p.addPart(a, test)
+		err = p.addPart(a, test, testFile)
 	}
 	return err
 }
@@ -142,6 +160,10 @@ func (p *parser) pairs(a *archive) (train, test pair, err error) {
 			file **zip.File
 		}{{x, &of.x}, {y, &of.y}} {
 			if f.name == "" || f.file == &of.y && p.Unlabelled {
+				continue
+			}
+			if f.file == &of.y && isFile(f.name) { // see addPart
+				of.y = nil
 				continue
 			}
 			at := slices.IndexFunc(a.files, func(m *zip.File) bool { return arrayName(m) == f.name })
@@ -174,8 +196,8 @@ func (a *archive) pair(labelled bool, ends ...string) (pair, error) {
 	return pair{x: x, y: y}, err
 }
 
-// addPart adds the arrays in of, a training or a test set, to p.parts.
-func (p *parser) addPart(a *archive, of pair) error {
+// addPart adds the arrays in of, a training or a test set, to p.parts. The labels may be in another file.
+func (p *parser) addPart(a *archive, of pair, r role) error {
 	x, err := a.array(of.x)
 	if err != nil {
 		return err
@@ -185,9 +207,22 @@ func (p *parser) addPart(a *archive, of pair) error {
 		return nil
 	}
 	end := nameEnd(x.name)
+	if given := isFile(p.givenLabels(r)); of.y == nil && (given || len(a.files) == 1) {
+		labels, err := p.labelFile(a.path, r)
+		if err != nil {
+			return err
+		}
+		if labels != "" {
+			y, err := p.openLabels(labels)
+			if err == nil {
+				p.parts = append(p.parts, part{x: x, y: y})
+			}
+			return err
+		}
+	}
 	if of.y == nil {
-		return a.fault("%w for %s: they must be named %s, or be given (--arrays x=NAME,y=NAME); there %s", ErrNoLabels, x.name,
-			orList(withEnd(labelNames, end)), a.list())
+		return a.fault("%w for %s: they must be named %s, or be given (--arrays x=NAME,y=NAME), or %s; there %s", ErrNoLabels,
+			x.name, orList(withEnd(labelNames, end)), inFile, a.list())
 	}
 	y, err := a.array(of.y)
 	if err != nil {

@@ -92,7 +92,7 @@ func (p *parser) addIDX(path string, r role) error {
 // idx1 instead of idx3. One that is compressed in the same way comes first.
 func (p *parser) labelsOf(path string, r role) (string, error) {
 	folder, name := filepath.Split(path)
-	if given := [...]string{trainFile: p.Arrays.Y, testFile: p.Arrays.YTest}[r]; given != "" {
+	if given := p.givenLabels(r); given != "" {
 		return filepath.Join(folder, given), nil
 	}
 	plain, ending := split(name)
@@ -176,12 +176,15 @@ func find(folder string) (in string, train, test []string, err error) {
 		if err != nil && in == folder {
 			return "", nil, nil, err
 		}
-		if train, test := sets(names); len(train)+len(test) > 0 {
-			return in, train, test, nil
+		for _, known := range []func(plain string) bool{isPublished, isPictures} {
+			if train, test := sets(names, known); len(train)+len(test) > 0 {
+				return in, train, test, nil
+			}
 		}
 	}
-	return "", nil, nil, fmt.Errorf("%s: this folder has no IDX files of images, such as train-images-idx3-ubyte.gz, and no batches of "+
-		"CIFAR, such as data_batch_1.bin", folder)
+	return "", nil, nil, fmt.Errorf("%s: this folder has no IDX files of images, such as train-images-idx3-ubyte.gz, no batches of "+
+		"CIFAR, such as data_batch_1.bin, and no arrays of images such as train-images.npy with train-labels.npy; give the file of the "+
+		"features", folder)
 }
 
 func (p *parser) addSet(folder string, names []string, r role) error {
@@ -196,22 +199,27 @@ func (p *parser) addSet(folder string, names []string, r role) error {
 		return fmt.Errorf("%s: several files of images, %s: give one of them, and another by --test", folder,
 			strings.Join(names, ", "))
 	}
-	return p.addIDX(paths[0], r)
+	return p.openFile(paths[0], r)
 }
 
-// sets returns which files have the training set and which the test set. If a file is there twice, as
-// published and unpacked, it takes the unpacked one.
-func sets(names []string) (train, test []string) {
+// isPublished reports whether a name in the form of split is that of an IDX file of images or a batch of CIFAR.
+func isPublished(plain string) bool {
+	return strings.Contains(plain, "images") && strings.Contains(plain, "idx") || isBatch(plain)
+}
+
+func isBatch(plain string) bool { return strings.HasSuffix(plain, "-bin") }
+
+// sets returns which of the known files have the training set and which the test set. If a file is there
+// twice, as published and unpacked, it takes the unpacked one.
+func sets(names []string, known func(plain string) bool) (train, test []string) {
 	have := map[string]bool{}
 	for _, name := range names { // sorted, so that an unpacked file comes first
 		plain, _ := split(name)
-		images := strings.Contains(plain, "images") && strings.Contains(plain, "idx")
-		batch := strings.HasSuffix(plain, "-bin")
-		if have[plain] || !images && !batch {
+		if have[plain] || !known(plain) {
 			continue
 		}
 		switch {
-		case strings.Contains(plain, "train"), batch && strings.HasPrefix(plain, "data_batch"):
+		case strings.Contains(plain, "train"), isBatch(plain) && strings.HasPrefix(plain, "data_batch"):
 			train = append(train, name)
 		case strings.Contains(plain, "t10k"), strings.Contains(plain, "test"):
 			test = append(test, name)

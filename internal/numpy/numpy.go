@@ -1,6 +1,7 @@
 // Package numpy reads data sets that are stored as arrays: a NumPy archive (.npz) with an array of features and an
-// array of labels, an array of features (.npy), a pair of IDX files of images and labels as those of MNIST, or the
-// binary files of CIFAR-10 and CIFAR-100. It also writes arrays.
+// array of labels, an array of features (.npy), a pair of IDX files of images and labels as those of MNIST, a pair of
+// files with one array each such as x.npy and y.npy, or the binary files of CIFAR-10 and CIFAR-100. It also writes
+// arrays.
 //
 //	d, err := numpy.ParseFile("features.npz", numpy.Options{Labels: labels})
 //

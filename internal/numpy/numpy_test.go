@@ -291,6 +291,58 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// 15 names of pairs of files with one array each, as published (KMNIST and K49 have arr_0 in an archive each) and as np.save
+// writes them.
+func TestPairsOfArrays(t *testing.T) {
+	rows, y := testkit.Of("<f4", []int{3, 2}, rows3x2...).Bytes(), testkit.Of("|u1", []int{3}, uint8(1), 0, 1).Bytes()
+	images := testkit.Of("|u1", []int{3, 2, 3}, make([]uint8, 18)...).Bytes()
+	alone := func(content []byte) []byte { return packed(t, true, testkit.Member{Name: "arr_0", Content: content}) }
+	const pair, pictures = "2 features [1 0 1] of 0", "1×2×3 pixels [1 0 1] of 0"
+	for _, c := range []struct {
+		path  string
+		files map[string][]byte
+		o     Options
+		want  string
+	}{
+		{"kmnist-train-imgs.npz", map[string][]byte{"kmnist-train-imgs.npz": alone(images), "kmnist-train-labels.npz": alone(y),
+			"kmnist-test-labels.npz": nil}, Options{}, pictures},
+		{"kmnist-test-imgs.npz", map[string][]byte{"kmnist-test-imgs.npz": alone(images)}, Options{Unlabelled: true}, "1×2×3 pixels [0 0 0] of 0"},
+		{"", map[string][]byte{"k49-train-imgs.npz": alone(images), "k49-train-labels.npz": alone(y), "k49-test-imgs.npz": alone(images),
+			"k49-test-labels.npz": alone(y)}, Options{}, "1×2×3 pixels [1 0 1 1 0 1] of 3"},
+		{"x.npy", map[string][]byte{"x.npy": rows, "y.npy": y}, Options{}, pair},
+		{"X.npy", map[string][]byte{"X.npy": rows, "y.npy": y}, Options{}, pair},
+		{"x_train.npy", map[string][]byte{"x_train.npy": rows, "y_train.npy": y, "y_test.npy": nil}, Options{}, pair},
+		{"train-features.npy", map[string][]byte{"train-features.npy": rows, "train-labels.npz": alone(y)}, Options{}, pair},
+		{"my data.npy", map[string][]byte{"my data.npy": rows, "my target.npy": y}, Options{}, pair},
+		{"a.npy", map[string][]byte{"a.npy": rows, "b.npy": y}, Options{Arrays: Arrays{Y: "b.npy"}}, pair},
+		{"a.npz", map[string][]byte{"a.npz": packed(t, true, testkit.Member{Name: "u", Content: rows}, testkit.Member{Name: "v", Content: y}),
+			"b.npy": y}, Options{Arrays: Arrays{X: "u", Y: "b.npy"}}, pair},
+		{"x_train.npy", map[string][]byte{"x_train.npy": rows, "y_train.npy": y, "x_test.npy": rows, "y_test.npy": y},
+			Options{Test: "x_test.npy"}, "2 features [1 0 1 1 0 1] of 3"},
+
+		{"a.npy", map[string][]byte{"a.npy": rows, "y.npy": y}, Options{}, "--arrays y=FILE names a file of labels"},
+		{"x.npz", map[string][]byte{"x.npz": alone(rows)}, Options{}, "--arrays y=FILE names a file of labels"},
+		{"x.npy", map[string][]byte{"x.npy": rows, "y.npy": y, "labels.npy": y}, Options{}, "labels.npy and y.npy could both have its labels: --arrays y=FILE"},
+		{"x.npy", map[string][]byte{"x.npy": rows, "y.npy": rows}, Options{}, "one label per record"},
+		{"x.npy", map[string][]byte{"x.npy": rows, "y.npy": testkit.Of("|u1", []int{2}, uint8(1), 0).Bytes()}, Options{}, "2 labels, must be as many as the 3"},
+		{"x.npy", map[string][]byte{"x.npy": rows, "y.npy": []byte("1,0,1\n")}, Options{}, "y.npy: this is not a NumPy file"},
+		{"x.npy", map[string][]byte{"x.npy": rows}, Options{Arrays: Arrays{Y: "y.npy"}}, "no such file"},
+		{"x.npz", map[string][]byte{"x.npz": alone(rows), "y.npz": packed(t, true, testkit.Member{Name: "a", Content: y},
+			testkit.Member{Name: "b", Content: y})}, Options{}, "a file of labels must have one array"},
+		{"y.npz", map[string][]byte{"y.npz": packed(t, true, testkit.Member{Name: "y", Content: y})}, Options{}, "no array of features"},
+		{"", map[string][]byte{"x.npy": rows, "y.npy": y}, Options{}, "give the file of the features"},
+	} {
+		in := folder(t, c.files)
+		if c.o.Labels = labels(t, "0,1"); c.o.Test != "" {
+			c.o.Test = filepath.Join(in, c.o.Test)
+		}
+		if d, err := ParseFile(filepath.Join(in, c.path), c.o); err != nil && !strings.Contains(err.Error(), c.want) ||
+			err == nil && shapeOf(d) != c.want {
+			t.Errorf("%q of %d files: %v, %v, want %s", c.path, len(c.files), d, err, c.want)
+		}
+	}
+}
+
 // An array by itself has features and no labels.
 func TestArrayAlone(t *testing.T) {
 	x := testkit.Of("<f4", []int{3, 2}, rows3x2...).Bytes()

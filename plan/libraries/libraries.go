@@ -1,6 +1,6 @@
 // Package libraries exchanges plans with other libraries of private training. [Write] writes code that
-// runs a plan with Opacus, TF Privacy, JAX Privacy or Flower, or LaTeX text for a paper. [Read] reads
-// the saved states of their accountants.
+// runs a plan with Opacus, TF Privacy, JAX Privacy or Flower, LaTeX text for a paper, or a record for the accountants of
+// Opacus and dp_accounting. [Read] reads the saved states of accountants.
 //
 // The code is ready to run and contains every number of the plan. It names the version of the library,
 // says how it was tried, and lists the differences from ProactiveDP. A plan that a library cannot run
@@ -36,27 +36,31 @@ const (
 	JAXPrivacyShort Format = "jax-privacy-short"
 )
 
-// Formats lists all formats: first those of code, then LaTeX.
+// Formats lists the formats of a plan: first those of code, then LaTeX. See also [Records].
 func Formats() []Format {
 	return []Format{Opacus, OpacusShort, TFPrivacy, TFPrivacyShort, JAXPrivacy, JAXPrivacyShort, Flower, LaTeX}
 }
 
 // ParseFormat returns the Format with the given name. The error for an unknown name lists all names.
 func ParseFormat(name string) (Format, error) {
-	if f := Format(name); slices.Contains(Formats(), f) {
+	all := append(Formats(), Records()...)
+	if f := Format(name); slices.Contains(all, f) {
 		return f, nil
 	}
-	names := make([]string, len(Formats()))
-	for i, f := range Formats() {
+	names := make([]string, len(all))
+	for i, f := range all {
 		names[i] = fmt.Sprintf("%q", f)
 	}
 	return "", fmt.Errorf("format = %q, must be %s", name, strings.Join(names, ", "))
 }
 
-// Release is what [Write] writes as code: one or more rounds with equal settings, and the ε that they cost
-// a record. [OfPlan] and [OfEvents] make one.
+// Release is what [Write] writes: rounds, and the ε that they cost a record. Code and LaTeX have rounds with equal
+// settings only. [OfPlan] and [OfEvents] make one.
 type Release struct {
 	Event dp.Event // the rounds of one client; σ > 0
+	// More are rounds of other kinds and other releases that follow, for [Records]. Then Event may be another
+	// release too.
+	More  []dp.Event
 	Bound dp.Bound // the ε of a record, over all rounds that use it
 	// Holders is the number of clients that hold each record. Each of them runs these rounds. 0 means
 	// 1.
@@ -90,20 +94,18 @@ func OfPlan(p *plan.Plan) (Release, error) {
 }
 
 // OfEvents makes a [Release], from which Write writes code for another library. bound is the ε that the
-// rounds cost a record. There must be exactly one event (of any number of equal rounds), because the
-// written code has one noise multiplier and one sample rate; otherwise the error wraps dp.ErrNotCovered. notes are warnings from the reports of the rounds.
+// events cost a record; there must be at least one. notes are warnings from the reports of the rounds.
 func OfEvents(events []dp.Event, bound dp.Bound, notes ...string) (Release, error) {
-	if len(events) != 1 {
-		return Release{}, fmt.Errorf("%d kinds of rounds, must be one: the code has one noise multiplier and one "+
-			"sample rate: %w", len(events), dp.ErrNotCovered)
+	if len(events) == 0 {
+		return Release{}, fmt.Errorf("no rounds: %w", dp.ErrNotCovered)
 	}
-	r := Release{Event: events[0], Bound: bound, Notes: notes}
+	r := Release{Event: events[0], More: events[1:], Bound: bound, Notes: notes}
 	return r, r.check()
 }
 
 // check refuses releases without noise or without a guarantee.
 func (r Release) check() error {
-	var errs []error
+	errs := []error{r.checkMore()}
 	if err := r.Event.Validate(); err != nil {
 		errs = append(errs, err)
 	}
@@ -111,10 +113,14 @@ func (r Release) check() error {
 		errs = append(errs, fmt.Errorf("%d rounds of each of %d holders, must be at most 2^63-1 together",
 			r.Event.Count, r.Holders))
 	}
-	if r.Event.NoiseMultiplier == 0 {
+	first := r.Event // of which the bound has the sampling
+	if i := slices.IndexFunc(r.More, func(e dp.Event) bool { return e.Other == "" }); first.Other != "" && i >= 0 {
+		first = r.More[i]
+	}
+	if slices.ContainsFunc(slices.Concat(r.More, []dp.Event{r.Event}), func(e dp.Event) bool { return e.Other == "" && e.NoiseMultiplier == 0 }) {
 		errs = append(errs, fmt.Errorf("noise multiplier = 0, must be above 0: %w", dp.ErrNotCovered))
 	}
-	if _, err := r.Event.Scheme(); errors.Is(err, dp.ErrNotCovered) { // Validate reports unknown names
+	if _, err := first.Scheme(); errors.Is(err, dp.ErrNotCovered) && first.Other == "" { // Validate reports unknown names
 		errs = append(errs, err)
 	}
 	if r.Event.Group > 1 {
@@ -127,9 +133,9 @@ func (r Release) check() error {
 	switch b := r.Bound; {
 	case b.Kind == "":
 		errs = append(errs, errors.New("bound is missing, must be an accountant's of the rounds"))
-	case b.Sampling != r.Event.Sampling || b.Adjacency != r.Event.Adjacency:
+	case b.Sampling != first.Sampling || b.Adjacency != first.Adjacency:
 		errs = append(errs, fmt.Errorf("the bound is for %s sampling under %s adjacency, must be for that of "+
-			"the rounds, %s under %s", b.Sampling, b.Adjacency, r.Event.Sampling, r.Event.Adjacency))
+			"the rounds, %s under %s", b.Sampling, b.Adjacency, first.Sampling, first.Adjacency))
 	case b.Kind == dp.Approximation:
 		errs = append(errs, fmt.Errorf("by %s there is no guarantee, only an approximation: %w",
 			b.Accountant, dp.ErrNotCovered))
@@ -156,6 +162,15 @@ type Code struct {
 func Write(f Format, r Release) (Code, error) {
 	if err := r.check(); err != nil {
 		return Code{}, err
+	}
+	if slices.Contains(Records(), f) {
+		return writeRecord(f, r)
+	}
+	if len(r.More) > 0 {
+		return Code{}, fmt.Errorf(severalKinds, 1+len(r.More), dp.ErrNotCovered)
+	}
+	if r.Event.Other != "" {
+		return Code{}, fmt.Errorf("mechanism = %s, must be rounds of training for code: %w", r.Event.Other, dp.ErrNotCovered)
 	}
 	if f == LaTeX {
 		return writeLaTeX(r), nil
@@ -185,4 +200,36 @@ func All(r Release) ([]Code, error) {
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// These formats are records of rounds for the accountants of other libraries, and not code. They have rounds of
+// several kinds. [Read] reads both of them.
+const (
+	DPAccounting  Format = "dp-accounting"  // the text of an event of dp_accounting, as Python prints it
+	OpacusHistory Format = "opacus-history" // the state of an accountant of Opacus, as JSON
+)
+
+// Records lists the formats that are records.
+func Records() []Format { return []Format{DPAccounting, OpacusHistory} }
+
+// severalKinds is why code is refused for rounds of several kinds.
+const severalKinds = "%d kinds of rounds, must be one: the code has one noise multiplier and one sample rate; --format " +
+	string(DPAccounting) + " and " + string(OpacusHistory) + " have several: %w"
+
+// checkMore checks the rounds of further kinds.
+func (r Release) checkMore() error {
+	var errs []error
+	for i, e := range r.More {
+		if err := e.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("event %d: %w", i+1, err))
+		}
+	}
+	sum := float64(r.Event.Count)
+	for _, e := range r.More {
+		sum += float64(e.Count)
+	}
+	if !(sum < math.MaxInt) {
+		errs = append(errs, fmt.Errorf("%v rounds, must be at most 2^63-1 together", sum))
+	}
+	return errors.Join(errs...)
 }

@@ -218,8 +218,11 @@ func TestReleasesWithoutCode(t *testing.T) {
 		t.Errorf("a format that there is not: %v", err)
 	}
 	e := poisson(1, 0.1, 1)
-	if _, err := OfEvents([]dp.Event{e, e}, dp.Bound{}); !errors.Is(err, dp.ErrNotCovered) {
-		t.Errorf("rounds of two kinds: %v", err)
+	two := Release{Event: e, More: []dp.Event{e}, Bound: dp.Bound{Kind: dp.Upper, Sampling: e.Sampling, Adjacency: e.Adjacency}}
+	for _, f := range Formats() {
+		if _, err := Write(f, two); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "--format dp-accounting") {
+			t.Errorf("%s of rounds of two kinds: %v", f, err)
+		}
 	}
 	if _, err := OfEvents([]dp.Event{e}, dp.Bound{Kind: dp.Approximation,
 		Sampling: e.Sampling, Adjacency: e.Adjacency}); !errors.Is(err, dp.ErrNotCovered) {

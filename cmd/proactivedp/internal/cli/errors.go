@@ -130,6 +130,9 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 			names = append(names, f.Name)
 		}
 	})
+	if word == atMostFlag && cmd.Flags().Lookup(personFlag) != nil {
+		return personsRefused(cmd, word)
+	}
 	name := likeFlag(word, names)
 	if name != "" {
 		name = "--" + name

@@ -24,7 +24,7 @@ type OutputFlags struct {
 // FormatNames returns the values that the flag --format accepts.
 func FormatNames() []string {
 	names := []string{jsonFormat}
-	for _, f := range libraries.Formats() {
+	for _, f := range append(libraries.Formats(), libraries.Records()...) {
 		names = append(names, string(f))
 	}
 	return names
@@ -35,7 +35,7 @@ const jsonFormat = "json"
 func (o *OutputFlags) AddFormat(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Format, "format", "", "print what is run for another program: opacus, tf-privacy, "+
 		"jax-privacy or flower (ready code with its caveats), the first three with -short (lines for a training that keeps its "+
-		"optimizer), latex, or json, which is --json")
+		"optimizer), dp-accounting (an event) or opacus-history (the state of an accountant), latex, or json, which is --json")
 }
 
 // Add adds the flags --json and --statement to cmd.

@@ -123,7 +123,8 @@ func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 		"or 1,234.5")
 	f.BoolVar(&form.ZeroBased, "zero-based", false, "indices of a LIBSVM file count from 0, not from 1")
 	f.StringVar(&form.Arrays, arraysFlag, "", "`names` of the arrays of an .npz file as x=NAME,y=NAME,x_test=NAME,"+
-		"y_test=NAME; y=FILE is the file of labels of an IDX file, and y=coarse takes the 20 classes of CIFAR-100")
+		"y_test=NAME; y=FILE is the file of labels of an IDX file or of a file with one array (x.npy finds y.npy), and y=coarse takes "+
+		"the 20 classes of CIFAR-100")
 	f.StringVar(&form.Image, imageFlag, "", "`shape` of the image in each row: 28x28x1, or 3x32x32 if the channels come "+
 		"first; pixels are whole numbers in [0, 255] unless --normalise bounds:LOW,HIGH says others")
 	f.Lookup("header-line").DefValue = ""
@@ -258,11 +259,17 @@ func (o *OwnFlags) targets() *data.TargetBounds {
 	return &b
 }
 
-// noPersons says why commands that train, but not by --at-most, do not take persons.
+// noPersons says why commands that train, but not by --at-most, do not take persons, and what helps.
 var noPersons = map[string]string{
-	"auto":    "its filter is proved for single records",
-	"propose": "the ε of a proposal is for a record",
-	"join":    "clients that hold records of one person do not know of each other",
+	"auto": "its filter is proved for single records, and the records that it holds out could be those of the persons that it trains " +
+		"on; train --target-epsilon plans for persons",
+	"propose": "the ε of a proposal is for a record; plan --group K plans for persons",
+	"join":    "clients that hold records of one person do not know of each other; one row for each person needs no such flag",
+}
+
+// personsRefused returns the error for a flag of persons in a command that does not take them.
+func personsRefused(cmd *cobra.Command, flag string) error {
+	return fmt.Errorf("--%s is for train: %s", flag, cmp.Or(noPersons[cmd.Name()], "here, ε is for a record"))
 }
 
 // checkPersons returns an error unless there is both a column of persons and a number of records, or neither.
@@ -271,7 +278,7 @@ func (o *OwnFlags) checkPersons(cmd *cobra.Command, s train.Spec, name string) e
 	case o.person == "" && s.AtMost == 0:
 		return nil
 	case o.person != "" && cmd.Flags().Lookup(atMostFlag) == nil:
-		return fmt.Errorf("--%s is for train: %s", personFlag, cmp.Or(noPersons[cmd.Name()], "here, ε is for a record"))
+		return personsRefused(cmd, personFlag)
 	case o.person != "" && KindOf(name) != CSVFile:
 		return fmt.Errorf("--%s = %q is for a CSV file, and %s is %s file", personFlag, o.person, name, KindOf(name).withArticle())
 	case o.person == o.LabelColumn && o.person != "":

@@ -58,11 +58,11 @@ sampling does not hold for a data loader that shuffles: see account --help.`,
 					err, *b.value = errors.Join(err, fmt.Errorf("--%s is missing", b.flag)), 0.5 // a valid value, so that the other fields are still checked
 				}
 			}
-			target.Sampling, target.Adjacency, target.Redraw, target.Group = e.Sampling, e.Adjacency, e.Redraw, e.Group
+			target.Sampling, target.Adjacency, target.Redraw = e.Sampling, e.Adjacency, e.Redraw
 			target.Sigma, target.SampleRate = 1, 1 // valid values, so that the budget is checked in any case
 			if err == nil {
 				target.Sigma, target.SampleRate, target.Steps = e.NoiseMultiplier, e.Rate, e.Count
-				target.SampleSize, target.DatasetSize = e.SampleSize, e.DatasetSize
+				target.SampleSize, target.DatasetSize, target.Group = e.SampleSize, e.DatasetSize, e.Group
 				switch unknown {
 				case "noise-multiplier":
 					target.Sigma = 0

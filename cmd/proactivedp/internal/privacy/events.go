@@ -36,8 +36,8 @@ An element may also be a release that is not training, under the same adjacency:
   {"mechanism": "pure", "epsilon": 0.5} and
   {"mechanism": "approximate", "epsilon": 0.5, "delta": 1e-7}: any other release, or
   {"mechanism": "zcdp", "rho": 0.01}: a release that is ρ-zCDP,
-with "count" if there are several. With the rounds, pld composes all of these but zcdp, and
-rdp all but approximate.
+with "count" if there are several. They may also be alone in a file. pld composes all of
+these but zcdp, with or without rounds, and rdp all of them.
 
 The output of train --json and plan --json is such a file too. It names the seed and the
 run that draw its noise. Several files are composed. Two releases of one run share their
