@@ -25,5 +25,5 @@ func (q query) withOthers([][]query, []query) (least [][]query, most []query, er
 		"browser: %w", dp.ErrNotCovered)
 }
 
-// alone has no closed forms here.
-func (query) alone() *exactForm { return nil }
+// oneRelease has no closed forms here.
+func (query) oneRelease() *exactForm { return nil }

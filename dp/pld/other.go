@@ -60,9 +60,9 @@ func (q query) withOthers(least [][]query, most []query) ([][]query, []query, er
 	return least, most, nil
 }
 
-// alone returns the closed form of a single release with Laplace noise or a randomized response, or nil.
+// oneRelease returns the closed form of a single release with Laplace noise or a randomized response, or nil.
 // Their δ(ε) follow from the losses in [laplace] and [otherMeasures].
-func (q query) alone() *exactForm {
+func (q query) oneRelease() *exactForm {
 	if q.sampling != dp.Unsampled || len(q.specs) > 0 || len(q.others) != 1 || q.others[0].Count != 1 {
 		return nil
 	}

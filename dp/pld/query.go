@@ -268,7 +268,7 @@ func (f *faults) err() error {
 // bound returns the Bound of the query's answers without their numbers.
 func (q query) bound() dp.Bound {
 	b := dp.Bound{Kind: dp.Interval, Accountant: Accountant{}.Name(), Adjacency: q.adjacency, Sampling: q.sampling}
-	if q.exact() != nil && len(q.events) == 0 && len(q.others) == 0 || q.alone() != nil {
+	if q.exact() != nil && len(q.events) == 0 && len(q.others) == 0 || q.oneRelease() != nil {
 		b.Kind = dp.Exact
 	}
 	return b
@@ -276,7 +276,7 @@ func (q query) bound() dp.Bound {
 
 // epsilon bounds ε at δ.
 func (q query) epsilon(delta float64) (lower, upper float64, err error) {
-	if form := q.alone(); form != nil {
+	if form := q.oneRelease(); form != nil {
 		if lower, upper, err = form.boundEpsilon(delta); err != nil {
 			return 0, 0, err
 		}
@@ -334,7 +334,7 @@ const unknownDelta = 1e-32
 
 // deltas bounds δ at each ε, which increase.
 func (q query) deltas(epsilons []float64) (*profile, error) {
-	if form := q.alone(); form != nil {
+	if form := q.oneRelease(); form != nil {
 		p := newProfile(epsilons)
 		for i, eps := range epsilons {
 			p.lower[i], p.upper[i] = form.boundDelta(eps)
