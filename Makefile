@@ -199,6 +199,7 @@ results: build ## Make all committed figures and tables again, from the real dat
 	$(BIN) figures mnist-scatter phishing-sampling --out results --seeds $(SEEDS)
 	$(BIN) figures mnist-sampling --out results --seeds $(NETWORK_SEEDS)
 	$(BIN) figures cifar10-scatter --out results --seeds $(FOLDS)
+	$(BIN) propose --check --count 1 --seeds 3 --out results/predictions-proposed
 	$(BIN) train --clients 1 --epsilon 0.05 --sample-size 885 --grad-computations 177000 --schedule zero --eta0 0.05 --clip 0.1 --seeds 40 --out results/phishing-small-budget
 	$(BIN) train --model lenet --data mnist --clients 1 --delta 1.66667e-05 --epsilon 0.105387 --sample-size 246 --grad-computations 119802 --schedule zero --eta0 0.15 --input-scale 3 --seeds 5 --out results/mnist-lenet-fifteenth
 	$(BIN) tables --out results/tables
