@@ -129,7 +129,9 @@ var writers = map[Format]writer{
 		},
 	},
 	OpacusShort: {
-		complete: Opacus, library: "Opacus 1.5.4", parts: []string{opacusShort}, bits: torchBits, tried: triedShort,
+		complete: Opacus, library: "Opacus 1.5.4", parts: []string{opacusShort}, bits: torchBits,
+		tried: "run with the public sources of Opacus 1.4.1 and 1.5.4 on Debian's PyTorch 1.13.1; stubs replaced imports that " +
+			"it does not use",
 		caveats: func(r Release) []string {
 			return append([]string{
 				ownRate,

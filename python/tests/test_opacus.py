@@ -1,5 +1,6 @@
-"""proactivedp.opacus with stand-ins that have the names of Opacus 1.5.4 and 1.6.0."""
+"""proactivedp.opacus with stand-ins that have the names of Opacus 1.5.4 and 1.6.0, and with Opacus itself if it is installed."""
 import dataclasses
+import importlib.util
 import sys
 import types
 import unittest
@@ -146,3 +147,47 @@ class TestOpacus(unittest.TestCase):
         self.refused("2 clients", plan=proactivedp.plan(n=2000, batch_size=100, steps=60, target_epsilon=2, delta=1e-5,
                                                        clients=2))
         self.refused("at least 2^-24", plan=dataclasses.replace(self.plan, sample_rate=1e-9))
+
+
+@unittest.skipUnless(importlib.util.find_spec("opacus"), "opacus is not installed")
+class RealOpacus(unittest.TestCase):
+    """Run with the public sources of Opacus 1.4.1 and 1.5.4 on PyTorch 1.13."""
+
+    def test_steps_are_those_of_the_plan(self) -> None:
+        import torch
+        from opacus import PrivacyEngine
+
+        plan = proactivedp.plan(n=500, batch_size=50, steps=20, target_epsilon=2, delta=1e-5)
+        torch.manual_seed(1)
+        inputs = torch.randn(500, 8)
+        rows = torch.utils.data.TensorDataset(inputs, (inputs.sum(dim=1) > 0).long())
+
+        def parts():
+            model, engine = torch.nn.Linear(8, 2), PrivacyEngine(accountant="rdp")
+            return model, torch.optim.SGD(model.parameters(), lr=0.5), engine
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module, sgd, engine = parts()
+            module, optimizer, loader = opacus.make_private(
+                plan, engine, module=module, optimizer=sgd, dataset=rows, max_grad_norm=1.0)
+            taken = 0
+            while taken < plan.steps:
+                for batch, labels in loader:
+                    optimizer.zero_grad()
+                    torch.nn.functional.cross_entropy(module(batch), labels).backward()
+                    optimizer.step()
+                    taken += 1
+                    if taken == plan.steps:
+                        break
+            opacus.verify(plan, engine, optimizer=optimizer, data_loader=loader, finished=True)
+            self.assertGreaterEqual(engine.get_epsilon(1e-5), plan.epsilon_lower)
+            # Opacus' own make_private takes the rate from the data set; a loader that shuffles is no Poisson sampling.
+            for poisson, text in (True, "sample_rate = 0.1, must be 0.09999996"), (False, "must be 'UniformWithReplacementSampler'"):
+                module, sgd, engine = parts()
+                module, optimizer, loader = engine.make_private(
+                    module=module, optimizer=sgd, data_loader=torch.utils.data.DataLoader(rows, batch_size=50),
+                    noise_multiplier=plan.noise_multiplier, max_grad_norm=1.0, poisson_sampling=poisson)
+                with self.assertRaises(Wrong) as raised:
+                    opacus.verify(plan, engine, optimizer=optimizer, data_loader=loader)
+                self.assertIn(text, str(raised.exception))
