@@ -143,14 +143,19 @@ func newAuto() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auto",
 		Short: "Train a private model for a budget and a target accuracy",
-		Long: `Train in stages until every client has a model with its target accuracy (or its --target,
-for another --metric), or may spend no more. Each stage is planned within the
-budget, with the clipping norm and noise that a utility graph suggests. After a stage each
-client judges the model by held-out records. A satisfied client stops training, still
-receives the model, and returns if its accuracy falls.
+		Long: `Choose the settings, train a private model within --target-epsilon, and say whether it
+reaches --target-accuracy (or --target, for another --metric).
 
-With several stages, what happens next depends on released results. So every round passes a
-privacy filter that is fixed before the first release. A single stage is charged like train.
+The whole budget is spent in one training (a stage), unless --stages asks for more or the
+utility graph of a named set says that less is enough. The utility graph is the accuracy to
+expect for each amount of noise. It sees its data without noise, so those must be public.
+Your own file has none unless --probe names other data: its clipping norm and step size
+follow from its size and the noise.
+
+With several stages, each client judges the model by held-out records after each. A
+satisfied client stops training, still receives the model, and returns if its accuracy
+falls. What happens next then depends on released results, so every round passes a privacy
+filter that is fixed before the first release. A single stage is charged like train.
 Nothing is released beyond ε, and the privacy statement always states the whole budget. With
 --partition replicate every record is in the data of every client, and pays for all rounds.
 
@@ -165,11 +170,6 @@ network of the data set, by proxies (cheap trainings on public data), unless --m
 --features says which to use. The strategy paper uses the paper's network. Proxies do not
 look at your own file: it gets scatter, with softmax unless --model says otherwise.
 
-The whole budget is spent in one stage, unless --stages asks for more or the utility graph
-of a named set says that less is enough. The utility graph sees its data without noise, so
-those must be public. Your own file has none unless --probe names other data: its clipping
-norm and step size follow from its size and the noise.
-
 Held-out records are not protected. A client is satisfied if the accuracy on them reaches
 the target and beats the majority-class baseline by more than its sampling error, and if the
 test records do not contradict that. The exit status is 0 if every client is satisfied.
@@ -179,7 +179,7 @@ runs once. Its whole cost is written to the ledger in --dir before it starts. A 
 that fails or is killed counts in full; another one needs a larger --target-epsilon, which is
 the ε of all private trainings in --dir.`,
 		Example: `  proactivedp auto --data phishing --target-epsilon 0.5 --target-accuracy 0.9
-  proactivedp auto --target-epsilon 0.5 --target-accuracy 0.9 --dir run --save private.model
+  proactivedp auto --data my.csv --label-column sick --label-map no,yes --columns columns.csv --normalise ranges.csv --target-epsilon 1 --target-accuracy 0.85 --seed-from-os --dir run --save private.model
   proactivedp auto --target-epsilon 0.5,1,2 --target-accuracy 0.85,0.9,0.9 --partition shard --dir run3
   proactivedp auto --strategy paper --target-epsilon 0.5 --target-accuracy 0.9 --dir paper --json
   proactivedp auto --trainer 'python3 train.py' --n 50000 --public-n 10000 --target-epsilon 2 --dir run`,
