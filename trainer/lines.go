@@ -54,7 +54,7 @@ const (
 func parseLine(text []byte) (Line, error) {
 	var l Line
 	if err := strictjson.DecodeWhole(text, &l, MaxLine); err != nil {
-		return l, err
+		return unread(text), err
 	}
 	given := 0
 	for _, is := range []bool{l.Metric != nil, l.Curve != nil, l.Rounds != nil} {
@@ -72,6 +72,14 @@ func parseLine(text []byte) (Line, error) {
 		return l, errors.Join(dp.CheckCount("step", l.Curve.Step, 0, dp.MaxRounds), checkMetric(l.Curve.Metric))
 	}
 	return l, l.Rounds.check()
+}
+
+// unread returns what a line that cannot be read may mean. If it is about rounds, they may be any, so no ε holds.
+func unread(text []byte) Line {
+	if bytes.Contains(text, []byte("rounds")) {
+		return Line{Rounds: &Rounds{NoiseMultiplier: 0, SampleRate: 1, Steps: 1}}
+	}
+	return Line{}
 }
 
 func checkMetric(v float64) error {
@@ -156,6 +164,7 @@ type output struct {
 	ended  bool // the metric was read
 	lines  int
 	part   []byte // of a line that is not complete
+	long   bool   // the line is too long; part has what may be the beginning of the word rounds
 	// rounds is called with all rounds that were reported so far, as soon as a line reports more. It may
 	// be nil.
 	rounds func([]Rounds) error
@@ -163,25 +172,49 @@ type output struct {
 	err    error
 }
 
-// Write reads what the script printed. After an error, it stops the script and reads no more.
+// Write reads what the script printed. After an error, it stops the script. What the script had printed by
+// then may still come, and rounds in it count: a script in Python, for example, prints much at once, when all
+// its rounds have run.
 func (o *output) Write(text []byte) (int, error) {
 	n := len(text)
-	for o.err == nil && len(text) > 0 {
+	for len(text) > 0 {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
-		if len(o.part)+len(line) > MaxLine {
-			o.lines++
-			o.fail(fmt.Errorf("it has more than %d bytes", MaxLine))
-			break
+		text = rest
+		o.part = append(o.part, line...)
+		if len(o.part) > MaxLine {
+			if !o.long {
+				o.long = true
+				o.lines++
+				o.fail(fmt.Errorf("it has more than %d bytes", MaxLine))
+			}
+			o.report(unread(o.part).Rounds)
+			o.part = append(o.part[:0], o.part[len(o.part)-len("rounds"):]...)
 		}
-		o.part, text = append(o.part, line...), rest
-		if whole {
+		switch {
+		case whole && o.long:
+			o.report(unread(o.part).Rounds)
+			o.part, o.long = o.part[:0], false
+		case whole:
 			o.line()
 		}
 	}
-	if o.err != nil {
-		return 0, o.err
-	}
 	return n, nil
+}
+
+// report takes rounds that the script reported, unless they are nil.
+func (o *output) report(r *Rounds) {
+	if r == nil || len(o.result.Rounds) > 2*MaxLines {
+		return
+	}
+	if len(o.result.Rounds) == 2*MaxLines {
+		r = &Rounds{SampleRate: 1, Steps: 1} // as many as are kept: no ε holds
+	}
+	o.result.Rounds = append(o.result.Rounds, *r)
+	if o.rounds != nil {
+		if err := o.rounds(o.result.Rounds); err != nil {
+			o.fail(err)
+		}
+	}
 }
 
 // line reads the line in o.part.
@@ -191,42 +224,38 @@ func (o *output) line() {
 	if len(text) == 0 {
 		return
 	}
-	if o.lines++; o.lines > MaxLines {
-		o.fail(fmt.Errorf("it is one too many: a script prints at most %d lines", MaxLines))
-		return
-	}
 	l, err := parseLine(text)
-	switch {
-	case l.Rounds != nil: // they count even if they are wrong, or follow the metric
-		o.result.Rounds = append(o.result.Rounds, *l.Rounds)
-		if o.rounds != nil {
-			err = errors.Join(err, o.rounds(o.result.Rounds))
-		}
-		if err != nil {
-			o.fail(err)
-		}
-	case err != nil:
-		o.fail(err)
-	case l.Curve != nil:
-		o.result.Curve = append(o.result.Curve, *l.Curve)
+	if o.lines++; o.lines > MaxLines {
+		err = fmt.Errorf("it is one too many: a script prints at most %d lines", MaxLines)
 	}
+	o.report(l.Rounds) // they count even if they are wrong, or follow the metric or an error
 	switch {
 	case o.err != nil:
+	case err != nil:
+		o.fail(err)
 	case o.ended:
 		o.fail(errors.New("it follows the metric, which must be the last line"))
 	case l.Metric != nil:
 		o.result.Metric, o.ended = math.Abs(*l.Metric), true // -0 becomes 0
+	case l.Curve != nil:
+		o.result.Curve = append(o.result.Curve, *l.Curve)
 	}
 }
 
+// fail keeps the first error, and stops the script.
 func (o *output) fail(err error) {
+	if o.err != nil {
+		return
+	}
 	o.err = fmt.Errorf("line %d of the script's stdout: %w; messages belong on stderr", o.lines, err)
 	o.stop(o.err)
 }
 
 // finish returns the result after the script has ended.
 func (o *output) finish() (Result, error) {
-	if o.err == nil {
+	if o.long {
+		o.report(unread(o.part).Rounds)
+	} else {
 		o.line() // a last line may have no line break
 	}
 	if o.err == nil && !o.ended {
