@@ -70,13 +70,13 @@ def main(path):
             optimizer.step()
             if taken() == plan.steps:
                 break
+    # What really ran is what Opacus recorded, not what was asked for. It is reported before it is compared with the plan.
+    for noise_multiplier, sample_rate, steps in engine.accountant.history:
+        print(json.dumps({"rounds": {
+            "noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}}), flush=True)
     verify(plan, engine, optimizer=optimizer, data_loader=loader, finished=True)
     if private:
         torch.save(model._module.state_dict(), "private.pt")
-    # What really ran is what Opacus recorded, not what was asked for.
-    for noise_multiplier, sample_rate, steps in engine.accountant.history:
-        print(json.dumps({"rounds": {
-            "noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}}))
     print(json.dumps({"metric": accuracy(model, dataset(task["role"], train=False))}))
 
 

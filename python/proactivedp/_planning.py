@@ -230,6 +230,9 @@ def audit_scores(member: Sequence[Any], score: Sequence[float], *, delta: float,
     """
     if len(member) != len(score):
         raise Wrong(f"member has {len(member)} values and score has {len(score)}, must be as many")
+    for m in member:
+        if plain("member", m) not in (0, 1):
+            raise Wrong(f"member = {m!r}, must be 0, 1, False or True")
     import csv  # only here, because they take a third of the time that importing the package takes
     import tempfile
 

@@ -113,7 +113,7 @@ class Process:
                 child.stdin.write(line)
                 child.stdin.flush()
                 answered = child.stdout.readline()
-            except OSError:
+            except (BrokenPipeError, ConnectionResetError):
                 pass  # it has ended
             finally:  # The next question must not get the answer of one that was interrupted.
                 if not answered.endswith(b"\n"):

@@ -21,6 +21,8 @@ def make_private(plan: Plan, engine: Any, *, module: Any, optimizer: Any, datase
     loader: Poisson samples are drawn from it. Each of loading is an argument of torch's DataLoader, such as
     num_workers. Iterate over the loader until engine.accountant has recorded plan.steps steps.
     """
+    if "generator" in loading:
+        raise Wrong("generator must not be given: samples are drawn from the generator of the engine, or from a new seed")
     import torch
     from opacus import GradSampleModule
     from opacus.data_loader import DPDataLoader

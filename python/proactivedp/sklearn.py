@@ -71,6 +71,9 @@ class _Private(BaseEstimator):  # type: ignore[misc]
 
     def _train(self, X: Any, y: List[Any], **options: Any) -> None:
         """Trains on all rows of X and keeps the model."""
+        for name in "epsilon", "model":
+            if getattr(self, name, "") is None:
+                raise Wrong(f"{name} = None, must be given")
         seed = ["--seed-from-os"] if self.random_state is None else flags(seed=self.random_state)
         with _folder() as folder:
             file, columns = _write(folder, X, y, test=True)

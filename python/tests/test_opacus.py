@@ -146,6 +146,9 @@ class TestOpacus(unittest.TestCase):
         self.refused("must have Poisson", plan=dataclasses.replace(self.plan, sampling="fixed"))
         self.refused("2 clients", plan=proactivedp.plan(n=2000, batch_size=100, steps=60, target_epsilon=2, delta=1e-5,
                                                        clients=2))
+        with self.assertRaisesRegex(Wrong, "generator must not be given"):
+            opacus.make_private(self.plan, self.engine, module=None, optimizer=None, dataset=[], max_grad_norm=1.0,
+                                generator=object())
         self.refused("at least 2^-24", plan=dataclasses.replace(self.plan, sample_rate=1e-9))
 
 

@@ -90,6 +90,8 @@ class TestPlanning(unittest.TestCase):
                                                            sample_rate=0.5)),
             (Wrong, "member has 3 values and score has 2",
              lambda: proactivedp.audit_scores([0, 1, 1], [0.5, 1], delta=1e-5)),
+            (Wrong, "member = 0.9, must be 0, 1", lambda: proactivedp.audit_scores([0.9, 1], [0.5, 1], delta=1e-5)),
+            (Wrong, "member = '1', must be 0, 1", lambda: proactivedp.audit_scores(["1", 0], [0.5, 1], delta=1e-5)),
             (Infeasible, "infeasible: ", lambda: proactivedp.propose("synth-phishing", target_epsilon=1e-4, delta=1e-9,
                                                                      steps=5)),
             (Wrong, "--frob", lambda: proactivedp.propose("phishing", frob=3)),

@@ -88,6 +88,8 @@ class TestClassifier(unittest.TestCase):
             ({"bounds": "private:0"}, "bounds"),
             ({"epsilon": -1}, "--target-epsilon = -1, must be in"),
             ({"epsilon": float("inf")}, "target_epsilon = inf, must be finite"),
+            ({"epsilon": None}, "epsilon = None, must be given"),
+            ({"model": None}, "model = None, must be given"),
             ({"model": "tree"}, "tree"),
             ({"random_state": -1}, "seed"),
         ]:
