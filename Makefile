@@ -193,7 +193,7 @@ results: build ## Make all committed figures and tables again, from the real dat
 	$(BIN) figures 'mnist-*epsilon' mnist-budget --out results --seeds $(NETWORK_SEEDS)
 	$(BIN) figures mnist-lenet-wstar --out results --seeds 1
 	$(BIN) figures cifar10-alexnet-sample-size --out results --seeds 1 --sizes $(CIFAR_SIZES)
-	$(BIN) figures cifar10-alexnet-sample-size --out results/cifar10-twentieth --seeds 1 --scale 0.05
+	$(BIN) figures cifar10-alexnet-sample-size cifar10-alexnet-sample-size-equal --out results/cifar10-twentieth --seeds 1 --scale 0.05
 	$(BIN) figures cifar10-alexnet-utility cifar10-alexnet-epsilon --out results --seeds 1
 	$(BIN) figures cifar10-budget cifar10-equal-epsilon --out results --seeds $(NETWORK_SEEDS)
 	$(BIN) figures mnist-scatter phishing-sampling --out results --seeds $(SEEDS)

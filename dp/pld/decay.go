@@ -39,6 +39,7 @@ func (r *round) decay(lambda float64) decay {
 		}
 	}
 	for j, s := range u.share {
+		s = max(0, s-10*unit*r.q) // its error; a smaller share decays less
 		if w := math.Exp(u.logP[j] + lambda*u.y[j] - m.k); w*s > 1e-20 {
 			d.weight, d.share = append(d.weight, w), append(d.share, s)
 		}

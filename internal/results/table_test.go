@@ -13,7 +13,7 @@ func TestSameCell(t *testing.T) {
 		{"ε 0.5 (σ 6.58, s 689)", "ε 0.5 (σ 6.56, s 689)", false},
 		{"ε 0.5", "C 0.5", false}, {"1e-05", "1.000001e-05", true}, {"-1", "1", false},
 	} {
-		if got := sameCell(c.a, c.b); got != c.same {
+		if got := sameCell(c.a, c.b, 5e-6); got != c.same {
 			t.Errorf("%q and %q: %v", c.a, c.b, got)
 		}
 	}
