@@ -148,13 +148,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	var text strings.Builder
 	if len(r.Proposals) > 0 {
 		first := r.Proposals[0]
-		rate := ""
-		if size, err := decimal.Count(first.Setting.SampleSize); err == nil {
-			rate = fmt.Sprintf(", learning rate %.4g", first.Setting.Eta0*float64(size))
-		}
-		fmt.Fprintf(&text, "Train with batch size %s, %s, σ = %s, clipping norm %s and step size η₀ = %s%s (%s):\n%s.\n\n",
+		fmt.Fprintf(&text, "Train with batch size %s, %s, σ = %s, clipping norm %s and %s (%s):\n%s.\n\n",
 			first.Setting.SampleSize, decimal.Many(first.Rounds, "step"), decimal.Up(first.Setting.NoiseMultiplier, 5),
-			report.Number(first.Setting.Clip), report.Number(first.Setting.Eta0), rate, StepsText(first.Setting), r.expected(first))
+			report.Number(first.Setting.Clip), first.Setting.InitialStep(), StepsText(first.Setting), r.expected(first))
 	}
 	fmt.Fprintf(&text, "%s for %s on %s within ε ≤ %s per record, δ = %s", decimal.Many(len(r.Proposals), "setting"),
 		train.ModelTitle(r.Model), report.Data(r.Data, r.Probe.Kind != Other && r.Probe.Synthetic, ""),

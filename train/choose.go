@@ -93,6 +93,16 @@ func digitsOf(v float64, n int) float64 {
 	return short
 }
 
+// InitialStep returns the initial step size η₀ in words. If the batch size is constant, it also has the learning
+// rate, which is η₀ times the expected batch size.
+func (s Spec) InitialStep() string {
+	text := fmt.Sprintf("step size η₀ = %g", s.Eta0)
+	if size, err := decimal.Count(s.SampleSize); err == nil {
+		text += fmt.Sprintf(", learning rate %.4g", s.Eta0*float64(size))
+	}
+	return text
+}
+
 // Choose fills in the open settings of p's spec for a budget ε, and describes its choices in words. The batch size
 // and the number of rounds are those that the planner recommends, see [plan.Plan.Recommend]. An open noise multiplier
 // is not set: call [Prepared.Calibrate] after Choose. Of the data, Choose uses only how many records each client
@@ -152,10 +162,7 @@ func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec
 			return Spec{}, "", err
 		}
 		spec.Eta0 = eta0
-		say("step size η₀ = %g", spec.Eta0)
-		if size, err := decimal.Count(spec.SampleSize); err == nil {
-			said[len(said)-1] += fmt.Sprintf(" (learning rate %.4g)", spec.Eta0*float64(size))
-		}
+		say("%s", spec.InitialStep())
 	}
 	if open.Delta {
 		say("δ = %s", decimal.Exactly(spec.Delta))

@@ -2,13 +2,12 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
-	"strings"
 	"testing"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data/synth"
+	"proactivedp/internal/testkit"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -22,16 +21,7 @@ func TestDataUnderAnotherNameAreTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text strings.Builder
-	for i := range d.Len() {
-		fmt.Fprint(&text, d.Label[i])
-		row := d.Row(i)
-		for j, column := range row.Index {
-			fmt.Fprintf(&text, " %d:%v", column+1, row.Value[j])
-		}
-		text.WriteByte('\n')
-	}
-	if err := os.WriteFile("rows.libsvm", []byte(text.String()), 0o666); err != nil {
+	if err := os.WriteFile("rows.libsvm", []byte(testkit.LIBSVM(d)), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	var reports [2]train.Report

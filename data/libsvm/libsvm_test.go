@@ -19,6 +19,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/testkit"
 	"proactivedp/internal/unpack"
 )
 
@@ -413,23 +414,6 @@ func TestEntriesAreInMemoryOnce(t *testing.T) {
 	}
 }
 
-// written returns d as text that Parse reads, with a zero in the last column if that has no entry.
-func written(d *data.Dataset) string {
-	var text strings.Builder
-	for i := range d.Len() {
-		fmt.Fprint(&text, d.Label[i])
-		row := d.Row(i)
-		for j, column := range row.Index {
-			fmt.Fprintf(&text, " %d:%v", column+1, row.Value[j])
-		}
-		if i == 0 && !slices.Contains(d.Index, int32(d.Features-1)) {
-			fmt.Fprintf(&text, " %d:0", d.Features)
-		}
-		text.WriteByte('\n')
-	}
-	return text.String()
-}
-
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		small, "", "1\n0 2:1 5:0\n", "1 7:1 5:1", "# c\n\r\n+1 1:.5\t2:1e-9 \r\n2 1:16777217", "1 1:NaN",
@@ -450,7 +434,7 @@ func FuzzParse(f *testing.F) {
 		if err := d.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		back, err := Parse("back", strings.NewReader(written(d)))
+		back, err := Parse("back", strings.NewReader(testkit.LIBSVM(d)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -210,8 +210,8 @@ func (r *release) contour(s shape) *contour {
 	if s.fallen {
 		rest *= math.Exp(-r.decays(c.lambda)(last))
 	}
-	if r.cells != nil {
-		rest *= products[0].most(r.peeled) / whole
+	if r.cells != nil || s.fallen {
+		rest *= products[0].most(r.peeled) / whole * (1 + 3*c.relative) // for the scale's error, also where 1-relative multiplies
 	}
 	c.delta.cut = rest / (last * max(1, v))
 	if c.smooth == 0 {
@@ -382,6 +382,10 @@ func (p *part) transform(r *round, c *contour, last, center float64, n int) tran
 	}
 	units, edge := fourier(f.re, f.im, w, u.y, center, c.step, c.fast)
 	f.base = wrong/sum + unit*(units+16)
+	if c.smooth == 0 { // no Gaussian bounds the transform of the rounded nodes beyond the cut, so their rounding counts at each point
+		f.base += unit * (f.weighed + c.lambda*f.moved)
+		f.spread += f.moved / 4
+	}
 	f.grows = (edge - 1) / max(last*last, 1e-300)
 	return f
 }

@@ -136,7 +136,8 @@
 //	center       ΣT·(mean of a round's tilted loss); the phase t·center is taken out of the points
 //	turn         center - ε: a point's phase at ε is t·turn
 //	shift        how far rounding moves the losses, in ε. So bounds hold at ε ± shift (certified)
-//	relative     how far rounding moves the probabilities, relative to them
+//	relative     how far rounding moves the probabilities, relative to them. Without smoothing, shift and
+//	             relative of a round also count as errors of its transform at each point
 //	excess       log of the integrand's size over δ. Cancellation makes rounding larger by e^excess
 //	slope, fall  -δ′(ε), and the density of the loss over it. The smoothing adds about μ²·fall/2 to ε
 //	l, w         logarithms of a product at one point: e^l is the bulk, e^l·(e^w - 1) the peeled part

@@ -76,16 +76,13 @@ func (p *parser) openFile(path string, r role) error {
 func (p *parser) addArray(path string, f *os.File, size int64, r role) error {
 	var t part
 	if !p.Unlabelled {
-		labels, err := p.labelFile(path, r)
-		if err != nil {
+		var err error
+		if t.y, err = p.labelsOfArray(path, r); err != nil {
 			return err
 		}
-		if labels == "" {
+		if t.y == nil {
 			return fmt.Errorf("%s: %w in a .npy file, which has only one array: np.savez(\"FILE.npz\", x=features, "+
 				"y=labels) saves both; %s", path, ErrNoLabels, inFile)
-		}
-		if t.y, err = p.openLabels(labels); err != nil {
-			return err
 		}
 	}
 	var err error
@@ -208,16 +205,13 @@ func (p *parser) addPart(a *archive, of pair, r role) error {
 	}
 	end := nameEnd(x.name)
 	if given := isFile(p.givenLabels(r)); of.y == nil && (given || len(a.files) == 1) {
-		labels, err := p.labelFile(a.path, r)
+		y, err := p.labelsOfArray(a.path, r)
 		if err != nil {
 			return err
 		}
-		if labels != "" {
-			y, err := p.openLabels(labels)
-			if err == nil {
-				p.parts = append(p.parts, part{x: x, y: y})
-			}
-			return err
+		if y != nil {
+			p.parts = append(p.parts, part{x: x, y: y})
+			return nil
 		}
 	}
 	if of.y == nil {

@@ -84,8 +84,12 @@ func (p *parser) givenLabels(r role) string {
 	return [...]string{trainFile: p.Arrays.Y, testFile: p.Arrays.YTest}[r]
 }
 
-// openLabels opens a file that has one array, of labels.
-func (p *parser) openLabels(path string) (*array, error) {
+// labelsOfArray opens the labels for a file with one array of features. It returns nil if there is no file with them.
+func (p *parser) labelsOfArray(features string, r role) (*array, error) {
+	path, err := p.labelFile(features, r)
+	if err != nil || path == "" {
+		return nil, err
+	}
 	f, err := bounded.Regular(path)
 	if err != nil {
 		return nil, err

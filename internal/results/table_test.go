@@ -21,3 +21,21 @@ func TestSameCell(t *testing.T) {
 		t.Error("a column that is not there was found")
 	}
 }
+
+// A certified ε of a committed table may be the end of a wider interval, up to 0.1 %; other numbers may not differ.
+func TestTablesDifferByMoreThanTheWidthOfIntervals(t *testing.T) {
+	stored := Table{Header: []string{"epsilon_per_record", "sigma"}, Rows: [][]string{{"1.0005", "2"}}}
+	for _, c := range []struct {
+		epsilon, sigma string
+		differs        bool
+	}{
+		{"1.0005", "2", false},
+		{"1", "2", false},
+		{"0.999", "2", true},
+		{"1.0005", "2.0005", true},
+	} {
+		if got := stored.Differs([][]string{stored.Header, {c.epsilon, c.sigma}}); (got != "") != c.differs {
+			t.Errorf("ε = %s, σ = %s: %q, must differ: %v", c.epsilon, c.sigma, got, c.differs)
+		}
+	}
+}
