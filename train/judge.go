@@ -240,8 +240,7 @@ func (s Spec) BaselineWarning() string {
 
 // writeText writes the baseline, a warning if the model is not better, and the other metrics.
 func (j Judgement) writeText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class; %s\n", j.MajorityShare,
-		defined("loss", j.Loss)); err != nil {
+	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class\n", j.MajorityShare); err != nil {
 		return err
 	}
 	if !j.BeatsMajority {

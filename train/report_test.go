@@ -24,7 +24,7 @@ func TestReportText(t *testing.T) {
 	const want = `test accuracy   0.8750 on 400 rows of synth (SYNTHETIC data)
 privacy         no ε claimed for a record
 distinct rows   390 of 400
-baseline        0.5500 by always predicting the most frequent class; no loss
+baseline        0.5500 by always predicting the most frequent class
 other metrics   balanced accuracy 0.8125, F1 0.9000, no AUC, log loss 0.2500
 classes         no: 100 rows, recall 0.7500, precision 0.6000
                 yes: 300 rows, recall 0.9000, precision 0.9500

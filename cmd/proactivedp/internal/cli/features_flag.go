@@ -63,7 +63,7 @@ func (f *boundsFlag) Set(text string) error {
 	given, ok := strings.CutPrefix(text, privateBounds)
 	epsilon, err := strconv.ParseFloat(given, 64)
 	if !ok || err != nil {
-		return errors.New("must be private:EPS, such as private:0.1")
+		return errors.New("must be private:EPS, such as private:0.1; a file of public bounds is --normalise FILE")
 	}
 	*f.epsilon = epsilon
 	return data.CheckBoundsEpsilon(epsilon)

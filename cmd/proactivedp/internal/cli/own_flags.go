@@ -459,7 +459,7 @@ func (o *OwnFlags) file(path string, r reading) (d *data.Dataset, err error) {
 		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0
 		d, err = table.ParseFile(path, t)
 		if errors.Is(err, table.ErrNoNumber) {
-			err = fmt.Errorf("%w\n--columns FILE says what columns hold that are no numbers: CSV with the header "+
+			err = fmt.Errorf("%w\n--columns FILE says what is in columns that are not numbers: CSV with the header "+
 				"column,kind,values and lines such as sex,one-of,F|M|* and weight,number,75|NA, where 75 is what an "+
 				"empty field and NA stand for, and id,ignored,", err)
 		}
