@@ -22,7 +22,7 @@ import (
 // the closed form say of fixed rounds stands beside it.
 func TestReplanByFilter(t *testing.T) {
 	past := []dp.Event{leg(100, 10000, 500, 8), leg(50, 10000, 300, 6)}
-	p := replan(t, NextRequest{Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.3}, pld.Accountant{})
+	p := replan(t, NextRequest{Past: past, Delta: 1e-4, Epochs: 2, Sigma: 7, Epsilon: 0.3}, pld.Accountant{})
 	if !p.Feasible || !p.Adaptive || p.FixedBeforehand || p.Accountant != "rdp-filter" || p.Filter.Recorded {
 		t.Fatalf("%+v", p)
 	}
@@ -55,7 +55,7 @@ func TestReplanByFilter(t *testing.T) {
 		*p.ClosedForm.Past != b.EpsilonUpper {
 		t.Errorf("closed form %v, want %+v; %v", *p.ClosedForm.Past, b, err)
 	}
-	fixed := replan(t, NextRequest{FixedBeforehand: true, Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.3},
+	fixed := replan(t, NextRequest{FixedBeforehand: true, Past: past, Delta: 1e-4, Epochs: 2, Sigma: 7, Epsilon: 0.3},
 		pld.Accountant{})
 	if fixed.Filter != nil || !fixed.FixedBeforehand || fixed.Run.SampleSize <= p.Run.SampleSize ||
 		fixed.Accountant != "pld" {
@@ -98,7 +98,7 @@ func TestReplanSaysTheTightCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.3}, pld.Accountant{})
+	p := replan(t, NextRequest{Past: past, Delta: 1e-4, Epochs: 2, Epsilon: 0.3}, pld.Accountant{})
 	if p.Feasible || !strings.HasPrefix(p.Reason, "the past rounds already cost ε = "+up(tight.EpsilonUpper, 5)+
 		" by pld if they were fixed beforehand, and ") || !strings.Contains(p.Reason,
 		"of the filter of ε = 0.3 at order") ||
@@ -112,12 +112,12 @@ func TestReplanSaysTheTightCost(t *testing.T) {
 	// Without an accountant that knows replace-one, and without a filter that knows
 	// fixed sizes under add-or-remove.
 	past[0].Adjacency = dp.ReplaceOne
-	p = replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.3}, closedform.Accountant{})
+	p = replan(t, NextRequest{Past: past, Delta: 1e-4, Epochs: 2, Epsilon: 0.3}, closedform.Accountant{})
 	if !strings.HasPrefix(p.Reason, "the past rounds already use ") || p.Past != nil || p.ClosedForm.Past != nil {
 		t.Errorf("%+v", p)
 	}
 	past[0].Adjacency, past[0].Sampling = dp.AddOrRemove, dp.FixedSize
-	p = replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.3}, pld.Accountant{})
+	p = replan(t, NextRequest{Past: past, Delta: 1e-4, Epochs: 2, Epsilon: 0.3}, pld.Accountant{})
 	if text := p.text(t); p.Feasible || p.Filter != nil || !strings.Contains(p.Reason, "past rounds: event 0: ") ||
 		!strings.Contains(text, "no ε if fixed beforehand") || !strings.Contains(text, "by a Rényi filter") {
 		t.Errorf("%+v", p)
@@ -127,7 +127,7 @@ func TestReplanSaysTheTightCost(t *testing.T) {
 // Five clients that hold the record go through its one filter, all of them.
 func TestReplanByFilterSharedRecordsPayForAll(t *testing.T) {
 	past := []dp.Event{leg(50, 10000, 2500, 8)}
-	r := NextRequest{Past: past, Epochs: 2, Sigma: 8, Epsilon: 0.5, Clients: 5}
+	r := NextRequest{Past: past, Delta: 1e-4, Epochs: 2, Sigma: 8, Epsilon: 0.5, Clients: 5}
 	alone := replan(t, r, rdp.Accountant{})
 	r.Shared = true
 	p := replan(t, r, rdp.Accountant{})
@@ -158,7 +158,7 @@ func TestLegsStayWithinTheRecordedFilter(t *testing.T) {
 	legs, none := 0, 0
 	sweeps := testkit.Sweeps(t)
 	for range 12 * sweeps {
-		first := solve(t, Request{N: 10000, Epochs: 1 + r.Float64(), SampleSize: 20 + r.IntN(50),
+		first := solve(t, Request{N: 10000, Delta: 1e-4, Epochs: 1 + r.Float64(), SampleSize: 20 + r.IntN(50),
 			Sigma: logUniform(r, 3, 10), Method: RDP})
 		h, err := first.History(t.Context(), first.Epsilon*logUniform(r, 1.5, 4))
 		if err != nil {
@@ -234,7 +234,7 @@ func TestReplanRefusesToChangeAFilter(t *testing.T) {
 // run asks for is refused, and so are rounds under a filter where fixed ones are
 // wanted.
 func TestHistory(t *testing.T) {
-	p := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Epsilon: 0.05, Clients: 2, Shared: true})
+	p := solve(t, Request{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Epsilon: 0.05, Clients: 2, Shared: true})
 	h, err := p.History(t.Context(), 0.2)
 	if err != nil || h.Filter.Epsilon != 0.2 || h.Filter.Delta != p.Delta || !slices.Equal(h.Events, p.Events()) {
 		t.Fatalf("%+v, %v", h, err)
@@ -266,7 +266,7 @@ func TestHistory(t *testing.T) {
 	if _, err := p.History(done, 0.2); !errors.Is(err, errStop) {
 		t.Error(err)
 	}
-	r := NextRequest{Past: h.Events, Epochs: 2, Epsilon: 1}
+	r := NextRequest{Past: h.Events, Delta: 1e-4, Epochs: 2, Epsilon: 1}
 	if _, err := Replan(done, r, rdp.Accountant{}); !errors.Is(err, errStop) {
 		t.Error(err)
 	}

@@ -16,9 +16,9 @@ func TestTextSaysWhatTheTheoremAsks(t *testing.T) {
 		asks    string
 		beyond  bool
 	}{
-		{Request{Method: ClosedForm, N: 10_000, Epochs: 5, Epsilon: 0.05}, "set by T ≥ γθ²k²/ε (treq3)", false},
-		{Request{Method: ClosedForm, N: 10_000, Epochs: 5, Epsilon: 1}, "set by T ≥ γθ²k²/ε (treq3)", true},
-		{Request{Method: ClosedForm, N: 10_000, Epochs: 0.05, Epsilon: 0.4}, "set by s ≤ g(σ)N/θ (treq1)", true},
+		{Request{Method: ClosedForm, N: 10_000, Delta: 1e-4, Epochs: 5, Epsilon: 0.05}, "set by T ≥ γθ²k²/ε (treq3)", false},
+		{Request{Method: ClosedForm, N: 10_000, Delta: 1e-4, Epochs: 5, Epsilon: 1}, "set by T ≥ γθ²k²/ε (treq3)", true},
+		{Request{Method: ClosedForm, N: 10_000, Delta: 1e-4, Epochs: 0.05, Epsilon: 0.4}, "set by s ≤ g(σ)N/θ (treq1)", true},
 	} {
 		p, err := Solve(t.Context(), c.request)
 		if err != nil {

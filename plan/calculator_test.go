@@ -36,14 +36,14 @@ func TestMethodsOfThePaper(t *testing.T) {
 				t.Errorf("N = %d: %s = %v, want %v", tt.n, what, got, want)
 			}
 		}
-		p := solve(t, Request{N: tt.n, Epochs: tt.k, Sigma: tt.sigma, Method: Paper})
+		p := solve(t, Request{N: tt.n, Delta: 1 / float64(tt.n), Epochs: tt.k, Sigma: tt.sigma, Method: Paper})
 		near("γ as run", *p.Gamma, tt.asRun, 5.1e-5)
 		near("s as run", *p.SMaxReal, tt.tableTimesMax, 5.1e-3)
 		near("ε", p.Epsilon, tt.tableEpsilon, 1e-4)
 		if !p.Feasible || p.SMax != tt.printed || p.Run.SampleSize != tt.printed {
 			t.Errorf("N = %d: as run %+v", tt.n, p)
 		}
-		q := solve(t, Request{N: tt.n, Epochs: tt.k, Sigma: tt.sigma, Method: Printed})
+		q := solve(t, Request{N: tt.n, Delta: 1 / float64(tt.n), Epochs: tt.k, Sigma: tt.sigma, Method: Printed})
 		near("γ printed", *q.Gamma, tt.gamma, 5.1e-6)
 		near("s for the printed γ", *q.SMaxReal, tt.exact, 5.1e-3)
 		for _, p := range []*Plan{p, q} {
@@ -120,12 +120,12 @@ func TestEveryUnknown(t *testing.T) {
 // at the ε that is claimed.
 func TestClosedFormConditionsHoldForEveryUnknown(t *testing.T) {
 	for _, r := range []Request{
-		{Method: ClosedForm, N: 10000, SampleSize: 20, Rounds: 1000, Sigma: 19.3},
-		{Method: ClosedForm, N: 10000, SampleSize: 20, Rounds: 1000, Epsilon: 0.1},
-		{Method: ClosedForm, N: 10000, SampleSize: 20, Sigma: 19.3, Epsilon: 0.1},
-		{Method: ClosedForm, N: 10000, Rounds: 1000, Sigma: 19.3, Epsilon: 0.1},
-		{Method: ClosedForm, N: 10000, Epochs: 5, SampleSize: 20, Epsilon: 0.1, Theta: 1.3},
-		{Method: ClosedForm, N: 10000, Epochs: 5, Rounds: 3000, Sigma: 19.3, Theta: 2},
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, SampleSize: 20, Rounds: 1000, Sigma: 19.3},
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, SampleSize: 20, Rounds: 1000, Epsilon: 0.1},
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, SampleSize: 20, Sigma: 19.3, Epsilon: 0.1},
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, Rounds: 1000, Sigma: 19.3, Epsilon: 0.1},
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, SampleSize: 20, Epsilon: 0.1, Theta: 1.3},
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Rounds: 3000, Sigma: 19.3, Theta: 2},
 	} {
 		p := solve(t, r)
 		if !p.Feasible || !closedform.Holds(p.Conditions, closedform.SimpleF) || len(p.Conditions) != 11 ||
@@ -142,7 +142,7 @@ func TestClosedFormConditionsHoldForEveryUnknown(t *testing.T) {
 
 // A record that n clients hold pays for n·T rounds, and the target is for it.
 func TestSharedRecordsPayForAll(t *testing.T) {
-	alone := Request{N: 60000, Epochs: 6, SampleSize: 300, Sigma: 4, Method: PLD}
+	alone := Request{N: 60000, Delta: 1. / 60000, Epochs: 6, SampleSize: 300, Sigma: 4, Method: PLD}
 	shared := alone
 	shared.Clients, shared.Shared = 5, true
 	a, s := solve(t, alone), solve(t, shared)
@@ -161,8 +161,8 @@ func TestSharedRecordsPayForAll(t *testing.T) {
 		t.Errorf("disjoint: %+v, %+v", d.PerClient, d.PerRecord)
 	}
 	// By the closed form: the sample size of n times the epochs, the rounds of one.
-	joint := solve(t, Request{Method: ClosedForm, N: 60000, Epochs: 6, Epsilon: 0.5, Clients: 5, Shared: true})
-	whole := solve(t, Request{Method: ClosedForm, N: 60000, Epochs: 30, Epsilon: 0.5})
+	joint := solve(t, Request{Method: ClosedForm, N: 60000, Delta: 1. / 60000, Epochs: 6, Epsilon: 0.5, Clients: 5, Shared: true})
+	whole := solve(t, Request{Method: ClosedForm, N: 60000, Delta: 1. / 60000, Epochs: 30, Epsilon: 0.5})
 	if joint.SMax != whole.SMax || joint.Run.Rounds != roundsOf(360000, joint.Run.SampleSize) || !joint.Feasible ||
 		joint.PerRecord.EpsilonUpper != 0.5 {
 		t.Errorf("%+v, %+v", joint, whole)
@@ -172,8 +172,8 @@ func TestSharedRecordsPayForAll(t *testing.T) {
 // θ alone does not say which sizes there are, so an accountant takes every round
 // to be of the largest.
 func TestUnevenSizesAreAccountedAtTheLargest(t *testing.T) {
-	uneven := solve(t, Request{N: 10000, SampleSize: 50, Rounds: 500, Sigma: 5, Theta: 2, Method: PLD})
-	large := solve(t, Request{N: 10000, SampleSize: 100, Rounds: 500, Sigma: 5, Method: PLD})
+	uneven := solve(t, Request{N: 10000, Delta: 1e-4, SampleSize: 50, Rounds: 500, Sigma: 5, Theta: 2, Method: PLD})
+	large := solve(t, Request{N: 10000, Delta: 1e-4, SampleSize: 100, Rounds: 500, Sigma: 5, Method: PLD})
 	if *uneven.PerRecord != *large.PerRecord || uneven.Run.MaxSampleSize != 100 || uneven.Run.Computations != 25000 {
 		t.Errorf("%+v, %+v", uneven.PerRecord, large.PerRecord)
 	}
@@ -184,7 +184,7 @@ func TestUnevenSizesAreAccountedAtTheLargest(t *testing.T) {
 func TestJointPlanByEveryMethod(t *testing.T) {
 	size := map[Method]int{}
 	for _, m := range []Method{ClosedForm, RDP, PLD} {
-		p := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.29962, Epsilon: 0.0497218, Method: m})
+		p := solve(t, Request{N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 19.29962, Epsilon: 0.0497218, Method: m})
 		if !p.Feasible || p.Epsilon > 0.0497218 || p.Accountant != string(m) || p.SMax != p.Run.SampleSize {
 			t.Errorf("%s: %+v", m, p)
 		}
@@ -193,7 +193,7 @@ func TestJointPlanByEveryMethod(t *testing.T) {
 	if !(size[ClosedForm] < size[RDP] && size[RDP] < size[PLD]) {
 		t.Errorf("sample sizes %v", size)
 	}
-	p := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.29962, Epsilon: 0.0497218, Adjacency: dp.ReplaceOne})
+	p := solve(t, Request{N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 19.29962, Epsilon: 0.0497218, Adjacency: dp.ReplaceOne})
 	if !p.Feasible || p.PerRecord.Adjacency != dp.ReplaceOne || p.SMax >= size[PLD]/2 {
 		t.Errorf("%+v", p)
 	}
@@ -204,35 +204,35 @@ func TestCombinationsRefused(t *testing.T) {
 		r    Request
 		want string
 	}{
-		{Request{Method: ClosedForm, N: 100, Sigma: 5}, "epochs k = 0, sample size = 0 and rounds = 0, one or two of them must be given"},
-		{Request{Method: ClosedForm, N: 100, Epochs: 1, SampleSize: 10, Rounds: 10, Sigma: 5},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, Sigma: 5}, "epochs k = 0, sample size = 0 and rounds = 0, one or two of them must be given"},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 1, SampleSize: 10, Rounds: 10, Sigma: 5},
 			"epochs k = 1, sample size = 10 and rounds = 10, only two may be given"},
-		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: 10}, "sigma and epsilon are both missing"},
-		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: 10, Sigma: 5, Epsilon: 1},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 10, Rounds: 10}, "sigma and epsilon are both missing"},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 10, Rounds: 10, Sigma: 5, Epsilon: 1},
 			"sigma = 5 and epsilon = 1, only one may be given if two of"},
-		{Request{N: 100, Epochs: 1, Sigma: 5, Epsilon: 1, Method: Paper},
+		{Request{N: 100, Delta: 0.01, Epochs: 1, Sigma: 5, Epsilon: 1, Method: Paper},
 			"sigma = 5 and epsilon = 1, only one may be given if method"},
-		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Sigma: 5}, "sample size = 10 and rounds = 0, one is not enough"},
-		{Request{Method: ClosedForm, N: 100, SampleSize: 60, Rounds: 10, Sigma: 5, Theta: 2}, "sample size = 60, must be in [1, N/θ = 50]"},
-		{Request{Method: ClosedForm, N: 100, SampleSize: -1, Rounds: 10, Sigma: 5}, "sample size = -1"},
-		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: -1, Sigma: 5}, "rounds = -1, must be in [1, "},
-		{Request{Method: ClosedForm, N: 100, Epochs: 0.05, SampleSize: 10, Sigma: 5}, "sample size = 10, must be at most K = kN = 5"},
-		{Request{Method: ClosedForm, N: 100, Epochs: 0.05, Rounds: 6, Sigma: 5}, "rounds = 6, must be at most K = kN = 5"},
-		{Request{Method: ClosedForm, N: 100, Epochs: 5, Rounds: 3, Sigma: 5},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 10, Sigma: 5}, "sample size = 10 and rounds = 0, one is not enough"},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 60, Rounds: 10, Sigma: 5, Theta: 2}, "sample size = 60, must be in [1, N/θ = 50]"},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: -1, Rounds: 10, Sigma: 5}, "sample size = -1"},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 10, Rounds: -1, Sigma: 5}, "rounds = -1, must be in [1, "},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 0.05, SampleSize: 10, Sigma: 5}, "sample size = 10, must be at most K = kN = 5"},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 0.05, Rounds: 6, Sigma: 5}, "rounds = 6, must be at most K = kN = 5"},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 5, Rounds: 3, Sigma: 5},
 			"rounds = 3, must be more: then s = K/T = 166 is at most N/θ = 100"},
-		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: math.MaxInt / 100, Sigma: 5}, "rounds = 92233720368547758, must be in [1, 9007199254740992]"},
-		{Request{Method: ClosedForm, N: 100, Epochs: 1, Sigma: 5, Clients: -1}, "clients = -1, must be in [1, 1000000]"},
-		{Request{N: 100, Epochs: 1, Sigma: 5, Method: "exact"}, `method = "exact", must be "closed-form"`},
-		{Request{Method: ClosedForm, N: 100, Epochs: 1, Sigma: 5, Adjacency: "near"}, `adjacency = "near"`},
-		{Request{N: 100, Epochs: 1, SampleSize: 10, Sigma: 5, Method: Paper}, `must not be given if method = "paper"`},
-		{Request{N: 100, Epochs: 1, Sigma: 1, Method: ClosedForm}, "sigma = 1, must be in [1.4142136"},
-		{Request{N: 100, Epochs: 1, Sigma: 1}, "are not enough: give batch size or steps"},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 10, Rounds: math.MaxInt / 100, Sigma: 5}, "rounds = 92233720368547758, must be in [1, 9007199254740992]"},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 1, Sigma: 5, Clients: -1}, "clients = -1, must be in [1, 1000000]"},
+		{Request{N: 100, Delta: 0.01, Epochs: 1, Sigma: 5, Method: "exact"}, `method = "exact", must be "closed-form"`},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 1, Sigma: 5, Adjacency: "near"}, `adjacency = "near"`},
+		{Request{N: 100, Delta: 0.01, Epochs: 1, SampleSize: 10, Sigma: 5, Method: Paper}, `must not be given if method = "paper"`},
+		{Request{N: 100, Delta: 0.01, Epochs: 1, Sigma: 1, Method: ClosedForm}, "sigma = 1, must be in [1.4142136"},
+		{Request{N: 100, Delta: 0.01, Epochs: 1, Sigma: 1}, "are not enough: give batch size or steps"},
 	} {
 		if p, err := Solve(t.Context(), tt.r); p != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: want %q, got %v", tt.r, tt.want, err)
 		}
 	}
-	if _, err := Solve(t.Context(), Request{Method: ClosedForm, N: 100, Epochs: 1, Sigma: 5, Adjacency: dp.ReplaceOne}); !errors.Is(err,
+	if _, err := Solve(t.Context(), Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 1, Sigma: 5, Adjacency: dp.ReplaceOne}); !errors.Is(err,
 		dp.ErrNotCovered) {
 		t.Errorf("replace-one by the closed form: %v", err)
 	}
@@ -256,30 +256,30 @@ func TestReasonsNameRemedies(t *testing.T) {
 		r    Request
 		want []string
 	}{
-		{Request{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: 0.01},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 5, Epsilon: 0.01},
 			[]string{"less than one record (treq3): allow ε = ", ", that is σ = ", ", or lower k to "}},
-		{Request{N: 100, Epochs: 5, Sigma: 5, Epsilon: 0.01, Method: PLD},
+		{Request{N: 100, Delta: 0.01, Epochs: 5, Sigma: 5, Epsilon: 0.01, Method: PLD},
 			[]string{"even s = 1 in 500 rounds, for k = 5 epochs, costs ε = ", ", above 0.01: raise σ to ",
 				", or lower T to "}},
-		{Request{N: 100, SampleSize: 50, Sigma: 2, Epsilon: 0.1, Method: RDP},
+		{Request{N: 100, Delta: 0.01, SampleSize: 50, Sigma: 2, Epsilon: 0.1, Method: RDP},
 			[]string{"even one round of s = 50 costs ε = ", "raise σ to ", "or lower s to "}},
 		{Request{N: 1000, Batches: 7, Sigma: 1, Epsilon: 2, Delta: 1e-5, Sampling: dp.Allocation, Redraw: dp.EachEpoch},
 			[]string{"even one epoch of t = 7 batches costs ε = 2.5", ", above 2"}},
-		{Request{N: 100, Rounds: 1000000, Sigma: 2, Epsilon: 0.1, Method: RDP},
+		{Request{N: 100, Delta: 0.01, Rounds: 1000000, Sigma: 2, Epsilon: 0.1, Method: RDP},
 			[]string{"even s = 1 in 1000000 rounds costs ε = ", "raise σ to ", "or lower T to "}},
-		{Request{Method: ClosedForm, N: 100, SampleSize: 50, Rounds: 10, Sigma: 2},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 50, Rounds: 10, Sigma: 2},
 			[]string{"the run of 10 rounds of s = 50 with σ = 2 has no ε", "not covered"}},
-		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: 1000, Epsilon: 0.1},
+		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 10, Rounds: 1000, Epsilon: 0.1},
 			[]string{"even σ = 1e+06 has no ε: no epsilon: (treq3)"}},
-		{Request{Method: ClosedForm, N: 10000, SampleSize: 100, Rounds: 1000, Epsilon: 0.1},
+		{Request{Method: ClosedForm, N: 10000, Delta: 1e-4, SampleSize: 100, Rounds: 1000, Epsilon: 0.1},
 			[]string{"even σ = 1e+06 costs ε = ", ", by (treq3): lower T to ", ", or lower s to "}},
 		{Request{Method: ClosedForm, N: 10000, SampleSize: 150, Rounds: 1, Epsilon: 0.01, Delta: 1e-5},
 			[]string{"even σ = 1e+06 costs ε = ", ", by (treq1): lower s to "}}, // (treq3) is met
-		{Request{Method: ClosedForm, N: 10000, SampleSize: 1, Sigma: 5, Epsilon: 0.1},
+		{Request{Method: ClosedForm, N: 10000, Delta: 1e-4, SampleSize: 1, Sigma: 5, Epsilon: 0.1},
 			[]string{"even one round of s = 1 costs ε = ", ", by (treq4): raise σ to 13.6"}},
-		{Request{N: 100, Epochs: 0.005, Sigma: 2, Epsilon: 0.1, Method: RDP},
+		{Request{N: 100, Delta: 0.01, Epochs: 0.005, Sigma: 2, Epsilon: 0.1, Method: RDP},
 			[]string{"k·N = 0.5 is less than one gradient computation"}},
-		{Request{Method: ClosedForm, N: 1000, Epochs: 0.00099999, Epsilon: 0.1},
+		{Request{Method: ClosedForm, N: 1000, Delta: 1e-3, Epochs: 0.00099999, Epsilon: 0.1},
 			[]string{"k·N = 0.999 is less than one gradient computation"}},
 	} {
 		p := solve(t, tt.r)
@@ -299,16 +299,16 @@ func TestReasonsNameRemedies(t *testing.T) {
 		}
 	}
 	// The closed form's two, tried.
-	p := solve(t, Request{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: 0.01})
+	p := solve(t, Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 5, Epsilon: 0.01})
 	eps, sigma, k := after(t, p.Reason, "allow ε = "), after(t, p.Reason, "σ = "), after(t, p.Reason, "lower k to ")
-	for _, r := range []Request{{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: eps},
-		{Method: ClosedForm, N: 100, Epochs: 5, Sigma: sigma * (1 - 1e-6)},
-		{Method: ClosedForm, N: 100, Epochs: k, Epsilon: 0.01}} {
+	for _, r := range []Request{{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 5, Epsilon: eps},
+		{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 5, Sigma: sigma * (1 - 1e-6)},
+		{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: k, Epsilon: 0.01}} {
 		if q := solve(t, r); !q.Feasible || q.Run.SampleSize != 1 {
 			t.Errorf("%q, but %+v: %+v", p.Reason, r, q)
 		}
 	}
-	r := Request{N: 100, Epochs: 5, Sigma: 5, Epsilon: 0.01, Method: PLD}
+	r := Request{N: 100, Delta: 0.01, Epochs: 5, Sigma: 5, Epsilon: 0.01, Method: PLD}
 	p = solve(t, r)
 	r.Sigma = after(t, p.Reason, "raise σ to ")
 	if q := solve(t, r); !q.Feasible {
@@ -320,12 +320,12 @@ func TestReasonsNameRemedies(t *testing.T) {
 // RDP accounts for within it is said to be so; and then it is.
 func TestReasonsNameASharperMethod(t *testing.T) {
 	for _, r := range []Request{
-		{Method: ClosedForm, N: 10000, SampleSize: 9000, Rounds: 10, Sigma: 5},             // rates too large: (treq1), θ²s̄/N = 0.9
-		{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: 1000, Epsilon: 0.1},           // no σ
-		{Method: ClosedForm, N: 10000, SampleSize: 1, Sigma: 5, Epsilon: 0.1},              // no T, by (treq4)
-		{Method: ClosedForm, N: 10000, SampleSize: 1000, Rounds: 10, Epsilon: 1, Theta: 2}, // no σ, uneven sizes
-		{Method: ClosedForm, N: 100, Rounds: 100000, Sigma: 5, Epsilon: 3, Delta: 1e-2},    // no s, by (treq3)
-		{N: 10000, SampleSize: 9000, Rounds: 10, Sigma: 5, Method: Printed},                // none in this form either
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, SampleSize: 9000, Rounds: 10, Sigma: 5},             // rates too large: (treq1), θ²s̄/N = 0.9
+		{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 10, Rounds: 1000, Epsilon: 0.1},           // no σ
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, SampleSize: 1, Sigma: 5, Epsilon: 0.1},              // no T, by (treq4)
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, SampleSize: 1000, Rounds: 10, Epsilon: 1, Theta: 2}, // no σ, uneven sizes
+		{Method: ClosedForm, N: 100, Rounds: 100000, Sigma: 5, Epsilon: 3, Delta: 1e-2},                 // no s, by (treq3)
+		{N: 10000, Delta: 1e-4, SampleSize: 9000, Rounds: 10, Sigma: 5, Method: Printed},                // none in this form either
 	} {
 		p := solve(t, r)
 		if p.Feasible || !strings.Contains(p.Reason, `use method "rdp"`) || !strings.Contains(p.Reason, `or "pld"`) {
@@ -348,9 +348,9 @@ func TestReasonsNameASharperMethod(t *testing.T) {
 		}
 	}
 	for _, r := range []Request{
-		{N: 10000, SampleSize: 5000, Sigma: 2, Epsilon: 0.01, Method: RDP},
+		{N: 10000, Delta: 1e-4, SampleSize: 5000, Sigma: 2, Epsilon: 0.01, Method: RDP},
 		{Method: ClosedForm, N: 10, Theta: 100, Rounds: 5, Sigma: 5, Epsilon: 1, Delta: 0.01}, // uneven beyond the data
-		{Method: ClosedForm, N: 100, SampleSize: 50, Sigma: 2, Epsilon: 0.01},                 // too dear for RDP too
+		{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 50, Sigma: 2, Epsilon: 0.01},    // too dear for RDP too
 	} {
 		if p := solve(t, r); strings.Contains(p.Reason, "use method") {
 			t.Errorf("%+v: %q", r, p.Reason)
@@ -360,12 +360,12 @@ func TestReasonsNameASharperMethod(t *testing.T) {
 
 // As the paper ran it, γ is no root, and no remedy is known to do.
 func TestPaperHasNoRemedies(t *testing.T) {
-	p := solve(t, Request{N: 1000, Epochs: 100, Epsilon: 0.1, Method: Paper})
+	p := solve(t, Request{N: 1000, Delta: 1e-3, Epochs: 100, Epsilon: 0.1, Method: Paper})
 	if p.Feasible || !strings.Contains(p.Reason, "less than one record") || strings.Contains(p.Reason, ":") {
 		t.Errorf("%v, %q", p.Feasible, p.Reason)
 	}
 	for _, m := range []Method{ClosedForm, Printed} {
-		r := Request{N: 1000, Epochs: 100, Epsilon: 0.1, Method: m}
+		r := Request{N: 1000, Delta: 1e-3, Epochs: 100, Epsilon: 0.1, Method: m}
 		r.Epochs = after(t, solve(t, r).Reason, "lower k to ")
 		if p := solve(t, r); !p.Feasible {
 			t.Errorf("%s: %+v: %q", m, r, p.Reason)
@@ -385,7 +385,7 @@ func TestPaperDoesNotCoverAll(t *testing.T) {
 // Sizes that grow evenly from 0 to twice their mean, θ = 2, cost RDP no more
 // than the plan's events, and more than rounds of the mean size.
 func TestEventsBoundUnevenSizes(t *testing.T) {
-	p := solve(t, Request{N: 10000, Epochs: 20, Epsilon: 1, Theta: 2, Method: RDP})
+	p := solve(t, Request{N: 10000, Delta: 1e-4, Epochs: 20, Epsilon: 1, Theta: 2, Method: RDP})
 	var grows dp.Ledger
 	computed := 0
 	for i := range p.Run.Rounds {
@@ -505,21 +505,21 @@ func TestWriteTextOfEveryKindOfPlan(t *testing.T) {
 		want []string
 		not  string
 	}{
-		{Request{N: 60000, Epochs: 6, SampleSize: 600, Sigma: 1.1, Method: PLD, Clients: 5, Shared: true},
+		{Request{N: 60000, Delta: 1. / 60000, Epochs: 6, SampleSize: 600, Sigma: 1.1, Method: PLD, Clients: 5, Shared: true},
 			[]string{"Plan by the PLD accountant", "per client  ε in [", "per record  ε in [",
 				"held by 5 clients: 3000 rounds", "certified"}, "γ"},
-		{Request{N: 60000, Rounds: 600, Sigma: 3, Epsilon: 2, Theta: 2, Method: RDP},
+		{Request{N: 60000, Delta: 1. / 60000, Rounds: 600, Sigma: 3, Epsilon: 2, Theta: 2, Method: RDP},
 			[]string{"Plan by the RDP accountant", "θ = 2", "a round may sample up to θs = ",
 				"none of which is above"}, "γ"},
-		{Request{Method: ClosedForm, N: 10000, Rounds: 1000, Sigma: 30, Epsilon: 0.1},
+		{Request{Method: ClosedForm, N: 10000, Delta: 1e-4, Rounds: 1000, Sigma: 30, Epsilon: 0.1},
 			[]string{"γ", "ε = 0.1, of which the run uses ", "simpleF  treq3      met"}, "APPROX"},
-		{Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: Printed, Clients: 2, Shared: true},
+		{Request{N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 19.29962, Method: Printed, Clients: 2, Shared: true},
 			[]string{"NOT a guarantee", "per client           ε about 0.049722 (no guarantee)"}, "≤"},
-		{Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: Paper},
+		{Request{N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 19.29962, Method: Paper},
 			[]string{"NOT a guarantee", "s = 26", "3.81", "about 0.049722", "APPROX"}, "≤"},
-		{Request{Method: ClosedForm, N: 10000, SampleSize: 5000, Rounds: 10, Sigma: 2},
+		{Request{Method: ClosedForm, N: 10000, Delta: 1e-4, SampleSize: 5000, Rounds: 10, Sigma: 2},
 			[]string{"budget  δ = 0.0001\n", "has no ε", "No guarantee"}, "ε = 0"},
-		{Request{N: 10000, SampleSize: 5000, Epsilon: 0.01, Sigma: 2, Method: RDP},
+		{Request{N: 10000, Delta: 1e-4, SampleSize: 5000, Epsilon: 0.01, Sigma: 2, Method: RDP},
 			[]string{"N = 10000\n", "even one round of s = 5000 costs"}, "epochs"},
 	} {
 		var b strings.Builder

@@ -14,7 +14,7 @@ import (
 // From a budget to noise, sample size and rounds.
 func Example() {
 	ctx := context.Background()
-	p, err := plan.Solve(ctx, plan.Request{Method: plan.ClosedForm, N: 10_000, Epochs: 5, Epsilon: 0.05})
+	p, err := plan.Solve(ctx, plan.Request{Method: plan.ClosedForm, N: 10_000, Delta: 1e-4, Epochs: 5, Epsilon: 0.05})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func ExampleReplan() {
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 6, SampleSize: 50, DatasetSize: 10_000,
 		Count: 500,
 	}}
-	r := plan.NextRequest{Past: past, Epochs: 2.5, Epsilon: 0.2}
+	r := plan.NextRequest{Past: past, Delta: 1e-4, Epochs: 2.5, Epsilon: 0.2}
 	for _, r.FixedBeforehand = range []bool{false, true} {
 		next, err := plan.Replan(context.Background(), r, pld.Accountant{})
 		if err != nil {
@@ -73,7 +73,7 @@ func ExampleReplan() {
 // written down before the first round.
 func ExamplePlan_History() {
 	ctx := context.Background()
-	p, err := plan.Solve(ctx, plan.Request{Method: plan.ClosedForm, N: 10_000, Epochs: 5, Epsilon: 0.05})
+	p, err := plan.Solve(ctx, plan.Request{Method: plan.ClosedForm, N: 10_000, Delta: 1e-4, Epochs: 5, Epsilon: 0.05})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // closed form has none past its largest sample size. The plan's own run has the σ that
 // Tighten gives it.
 func TestFrontierOfThePaperSetting(t *testing.T) {
-	p := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 19.29962})
+	p := solve(t, Request{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 19.29962})
 	acc := pld.Accountant{}
 	f, err := p.Frontier(t.Context(), acc, 12)
 	if err != nil {
@@ -100,7 +100,7 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 
 // A number of sizes is one that can be worked off.
 func TestFrontierPoints(t *testing.T) {
-	p := solve(t, Request{Method: ClosedForm, N: 1000, Epochs: 5, Epsilon: 1})
+	p := solve(t, Request{Method: ClosedForm, N: 1000, Delta: 1e-3, Epochs: 5, Epsilon: 1})
 	for _, points := range []int{0, -1, MaxPoints + 1, math.MaxInt} {
 		_, err := p.Frontier(t.Context(), rdp.Accountant{}, points)
 		if want := fmt.Sprintf("points = %d, must be in [1, 1000]", points); err == nil ||
@@ -128,7 +128,7 @@ func TestGeometric(t *testing.T) {
 // The budget of a frontier is what the plan was allowed, of which its run may need little, and
 // every σ is within the ε that stands above it.
 func TestFrontierIsWithinTheBudgetThatItStates(t *testing.T) {
-	p := solve(t, Request{N: 10000, Rounds: 10, Sigma: 50, Epsilon: 5, Method: RDP})
+	p := solve(t, Request{N: 10000, Delta: 1e-4, Rounds: 10, Sigma: 50, Epsilon: 5, Method: RDP})
 	f, err := p.Frontier(t.Context(), rdp.Accountant{}, 4)
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestNextLegIsARunOfItsOwn(t *testing.T) {
 		{[]dp.Event{fromRun("secret:a", 0)}, "", rng.Name{}},
 		{[]dp.Event{fromRun("secret:a", 0)}, "secret:a", rng.Name{Root: "secret:a", Run: 1}},
 	} {
-		r := NextRequest{Past: c.past, Epochs: 0.5, Epsilon: 3, Sigma: 10, Root: c.root}
+		r := NextRequest{Past: c.past, Delta: 1e-4, Epochs: 0.5, Epsilon: 3, Sigma: 10, Root: c.root}
 		p, err := Replan(t.Context(), r, pld.Accountant{})
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func TestRecordsHaveADigest(t *testing.T) {
 
 // A plan whose root is named is its run 0.
 func TestPlanNamesItsRoot(t *testing.T) {
-	p, err := Solve(t.Context(), Request{Method: ClosedForm, N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:4"})
+	p, err := Solve(t.Context(), Request{Method: ClosedForm, N: 10_000, Delta: 1e-4, Epochs: 1, Epsilon: 0.1, Root: "seed:4"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestPlanNamesItsRoot(t *testing.T) {
 	if got != wholeRun(rng.New(4).Name()) || !strings.Contains(p.Statement(), "seed 4, run 0") {
 		t.Errorf("%v: %s", got, p.Statement())
 	}
-	_, err = Solve(t.Context(), Request{Method: ClosedForm, N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:"})
+	_, err = Solve(t.Context(), Request{Method: ClosedForm, N: 10_000, Delta: 1e-4, Epochs: 1, Epsilon: 0.1, Root: "seed:"})
 	if err == nil || !strings.Contains(err.Error(), `root = "seed:"`) {
 		t.Error(err)
 	}

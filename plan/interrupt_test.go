@@ -32,7 +32,7 @@ func (i impatient) Epsilon(ctx context.Context, events []dp.Event, delta float64
 func TestInterrupts(t *testing.T) {
 	past := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 20, SampleSize: 30,
 		DatasetSize: 10000, Count: 100}}
-	planned := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 19.3})
+	planned := solve(t, Request{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 19.3})
 	for name, ask := range map[string]func(context.Context, dp.Accountant) error{
 		"calibrate": func(ctx context.Context, acc dp.Accountant) error {
 			_, err := Calibrate(ctx, natural(Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}), acc)
@@ -48,11 +48,11 @@ func TestInterrupts(t *testing.T) {
 			return err
 		},
 		"replan": func(ctx context.Context, acc dp.Accountant) error {
-			_, err := Replan(ctx, NextRequest{FixedBeforehand: true, Past: past, Epochs: 2, Epsilon: 0.1}, acc)
+			_, err := Replan(ctx, NextRequest{FixedBeforehand: true, Past: past, Delta: 1e-4, Epochs: 2, Epsilon: 0.1}, acc)
 			return err
 		},
 		"no next leg": func(ctx context.Context, acc dp.Accountant) error {
-			_, err := Replan(ctx, NextRequest{FixedBeforehand: true, Past: past[:1], Epochs: 200, Epsilon: 0.05,
+			_, err := Replan(ctx, NextRequest{FixedBeforehand: true, Past: past[:1], Delta: 1e-4, Epochs: 200, Epsilon: 0.05,
 				Sigma: 1}, acc)
 			return err
 		},
@@ -74,9 +74,9 @@ func TestInterrupts(t *testing.T) {
 		}
 	}
 	for _, r := range []Request{
-		{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 19.3},
-		{N: 10000, Epochs: 5, SampleSize: 30, Epsilon: 1, Method: RDP},
-		{N: 10000, Rounds: 50, SampleSize: 30, Sigma: 2, Method: PLD},
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 19.3},
+		{N: 10000, Delta: 1e-4, Epochs: 5, SampleSize: 30, Epsilon: 1, Method: RDP},
+		{N: 10000, Delta: 1e-4, Rounds: 50, SampleSize: 30, Sigma: 2, Method: PLD},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errStop)

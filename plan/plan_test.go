@@ -42,7 +42,7 @@ func TestSolvePaperSettings(t *testing.T) {
 		{50000, 7, 6.572, 0.52534, 4.68855, 4.62462, 800.35, 7504, false}, // ε ≥ 0.5
 	}
 	for _, tt := range tests {
-		p := solve(t, Request{Method: ClosedForm, N: tt.n, Epochs: tt.k, Sigma: tt.sigma})
+		p := solve(t, Request{Method: ClosedForm, N: tt.n, Delta: 1 / float64(tt.n), Epochs: tt.k, Sigma: tt.sigma})
 		near := func(what string, got, want, tol float64) {
 			t.Helper()
 			if !(math.Abs(got-want) <= tol) {
@@ -86,7 +86,7 @@ func TestSolveForEpsilonAndBack(t *testing.T) {
 }
 
 func TestPlanJSON(t *testing.T) {
-	text, err := json.Marshal(solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 19.29962}))
+	text, err := json.Marshal(solve(t, Request{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 19.29962}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,9 +150,8 @@ func TestRequestRefusals(t *testing.T) {
 		{func(r *Request) { r.Delta = 1 }, []string{"delta = 1"}},
 		{func(r *Request) { r.Delta = -0.1 }, []string{"delta = -0.1"}},
 		{func(r *Request) { r.Delta = nan }, []string{"delta = NaN"}},
-		{func(r *Request) { r.N = 1 }, []string{"delta is missing, must be given for N = 1, below 100, as 1/N = 1 " +
-			"promises little"}},
-		{func(r *Request) { r.N = 99 }, []string{"delta is missing", "1/N = 0.0101"}},
+		{func(r *Request) { r.N = 1 }, []string{"delta is missing, must be given for N = 1: it has a default for N ≥ 100"}},
+		{func(r *Request) { r.N = 99 }, []string{"delta is missing, must be given for N = 99"}},
 		{func(r *Request) { r.Theta = nan }, []string{"theta = NaN"}},
 		{func(r *Request) { r.Theta = inf }, []string{"theta = +Inf"}},
 		{func(r *Request) { r.Sigma, r.Epsilon = 0, 1e300 }, []string{"epsilon = 1e+300, must be in [1e-08, 10000]"}},
@@ -243,7 +242,7 @@ func TestSolveNeverFailsWithinTheRanges(t *testing.T) {
 
 // s_max < 1: an answer, with its reason, and the conditions at the real values.
 func TestNotFeasible(t *testing.T) {
-	p := solve(t, Request{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: 0.01})
+	p := solve(t, Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 5, Epsilon: 0.01})
 	if p.Feasible || p.Run != nil || p.SMax != 0 || !(*p.SMaxReal < 1) ||
 		!strings.Contains(p.Reason, "less than one record") {
 		t.Errorf("%+v", p)
@@ -373,7 +372,7 @@ func TestWriteText(t *testing.T) {
 		}
 		return b.String() + p.Statement()
 	}
-	got := text(Request{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 19.29962})
+	got := text(Request{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 19.29962})
 	if verdict := "Feasible: 1613 rounds of s = 31 with σ = 19.29962 cost a record ε ≤ 0.049722 (closed-form) at " +
 		"δ = 0.0001.\n"; !strings.HasPrefix(got, verdict) || strings.Contains(got, "at least T") {
 		t.Errorf("the plan does not begin with its verdict, or names another T than the one run:\n%s", got)
@@ -397,22 +396,22 @@ func TestWriteText(t *testing.T) {
 			t.Errorf("condition %s is not shown as met in\n%s", name, got)
 		}
 	}
-	if got := text(Request{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 19.29962, Theta: 2}); !strings.Contains(got, ", mean") ||
+	if got := text(Request{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 19.29962, Theta: 2}); !strings.Contains(got, ", mean") ||
 		!strings.Contains(got, "up to θs = 14") {
 		t.Errorf("θ > 1 is not explained in\n%s", got)
 	}
-	got = text(Request{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: 0.01})
+	got = text(Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 5, Epsilon: 0.01})
 	if !strings.Contains(got, "No guarantee") || !strings.Contains(got, "not met") ||
 		strings.Contains(got, "Privacy,") ||
 		!strings.HasPrefix(got, "Not feasible: no run costs at most ε = 0.01 at δ = 0.01") {
 		t.Errorf("an infeasible plan reads\n%s", got)
 	}
-	got = text(Request{Method: ClosedForm, N: 100, Epochs: 1e8, Epsilon: 1e-8, Theta: 10})
+	got = text(Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 1e8, Epsilon: 1e-8, Theta: 10})
 	if !strings.Contains(got, "at least T = 2.00001e+26\n") || !strings.Contains(got, "T ≥ 2^53") ||
 		strings.Contains(got, "9007199254740992") {
 		t.Errorf("more rounds than can be counted read\n%s", got)
 	}
-	if err := solve(t, Request{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: 1}).WriteText(broken{}); err == nil {
+	if err := solve(t, Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 5, Epsilon: 1}).WriteText(broken{}); err == nil {
 		t.Error("the writer's error is lost")
 	}
 }
@@ -440,7 +439,7 @@ func TestUpIsNeverBelow(t *testing.T) {
 
 // The ε that is allowed is not said beside one that is rounded above it.
 func TestAllowedIsNotBelowTheCost(t *testing.T) {
-	p := solve(t, Request{N: 3000, Epochs: 5, Epsilon: 0.123456, Method: RDP})
+	p := solve(t, Request{N: 3000, Delta: 1. / 3000, Epochs: 5, Epsilon: 0.123456, Method: RDP})
 	for cost, want := range map[float64]bool{0.1: true, 0.12344: true, 0.123449: false, 0.1234559: false} {
 		p.Epsilon = cost
 		var text strings.Builder

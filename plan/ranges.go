@@ -8,7 +8,7 @@ import (
 	"proactivedp/dp/closedform"
 )
 
-// minDefaultN is the least N for which δ defaults to 1/N. A δ above 1/100 is too weak to be a default.
+// minDefaultN is the least N for which δ has a default. With fewer records the default would be above 1e-3, which is weak.
 const minDefaultN = 100
 
 type rangeErrors struct{ errs []error }
@@ -34,12 +34,11 @@ func (r *rangeErrors) counts(name string, n, lo, hi int) bool {
 	return err == nil
 }
 
-// delta checks δ. If δ is 0 it defaults to 1/n. An invalid n is reported by another check.
+// delta checks δ. 0 stands for the default, which needs n ≥ 100. An invalid n is reported by another check.
 func (r *rangeErrors) delta(delta float64, n int) {
 	switch {
 	case delta == 0 && n >= 1 && n < minDefaultN:
-		r.fail("delta is missing, must be given for N = %d, below %d, as 1/N = %.3g promises little", n, minDefaultN,
-			1/float64(n))
+		r.fail("delta is missing, must be given for N = %d: it has a default for N ≥ %d", n, minDefaultN)
 	case delta != 0:
 		r.add(dp.CheckDelta(delta, closedform.MinDelta))
 	}

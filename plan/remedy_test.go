@@ -35,19 +35,19 @@ func (r Request) with(t *testing.T, change Remedy) Request {
 func TestRemediesMakePlansFeasible(t *testing.T) {
 	changes := map[string]int{}
 	for _, r := range []Request{
-		{Method: ClosedForm, N: 10000, Epochs: 5, Epsilon: 1e-5},
-		{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 9e4},
-		{N: 10000, Epochs: 5, Epsilon: 1e-5, Method: PLD},
-		{N: 1000, Epochs: 40, Epsilon: 0.01, Sigma: 2, Method: PLD},
-		{N: 1000, SampleSize: 100, Rounds: 1000, Epsilon: 1e-7, Method: RDP},
-		{N: 1000, SampleSize: 300, Sigma: 1, Epsilon: 0.1, Method: PLD},
-		{Method: ClosedForm, N: 1000, SampleSize: 300, Rounds: 20, Sigma: 1.5},
-		{N: 1000, Rounds: 10_000, Sigma: 1, Epsilon: 0.1, Method: RDP},
-		{Method: ClosedForm, N: 60000, SampleSize: 256, Epochs: 60, Sigma: 2},
-		{Method: ClosedForm, N: 60000, SampleSize: 6000, Epochs: 60, Epsilon: 0.01},
-		{N: 60000, Rounds: 100, Epochs: 60, Epsilon: 1e-6, Method: RDP},
-		{Method: ClosedForm, N: 60000, Epochs: 1e6, Epsilon: 0.001, Clients: 7, Shared: true},
-		{Method: ClosedForm, N: 10007, Rounds: 333, Epochs: 5, Epsilon: 4e-5}, // for s = 1 alone
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Epsilon: 1e-5},
+		{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 9e4},
+		{N: 10000, Delta: 1e-4, Epochs: 5, Epsilon: 1e-5, Method: PLD},
+		{N: 1000, Delta: 1e-3, Epochs: 40, Epsilon: 0.01, Sigma: 2, Method: PLD},
+		{N: 1000, Delta: 1e-3, SampleSize: 100, Rounds: 1000, Epsilon: 1e-7, Method: RDP},
+		{N: 1000, Delta: 1e-3, SampleSize: 300, Sigma: 1, Epsilon: 0.1, Method: PLD},
+		{Method: ClosedForm, N: 1000, Delta: 1e-3, SampleSize: 300, Rounds: 20, Sigma: 1.5},
+		{N: 1000, Delta: 1e-3, Rounds: 10_000, Sigma: 1, Epsilon: 0.1, Method: RDP},
+		{Method: ClosedForm, N: 60000, Delta: 1. / 60000, SampleSize: 256, Epochs: 60, Sigma: 2},
+		{Method: ClosedForm, N: 60000, Delta: 1. / 60000, SampleSize: 6000, Epochs: 60, Epsilon: 0.01},
+		{N: 60000, Delta: 1. / 60000, Rounds: 100, Epochs: 60, Epsilon: 1e-6, Method: RDP},
+		{Method: ClosedForm, N: 60000, Delta: 1. / 60000, Epochs: 1e6, Epsilon: 0.001, Clients: 7, Shared: true},
+		{Method: ClosedForm, N: 10007, Delta: 1. / 10007, Rounds: 333, Epochs: 5, Epsilon: 4e-5}, // for s = 1 alone
 	} {
 		p, err := Solve(t.Context(), r)
 		if err != nil {
@@ -87,7 +87,7 @@ func TestRemediesCanBeTyped(t *testing.T) {
 	if text := shortEpochs(8844, 333, 100); text != down(33300./8844, 6) {
 		t.Errorf("k = %s, must be as short as it can", text)
 	}
-	r := Request{Method: ClosedForm, N: 1000, Epochs: 1, Sigma: 9e4}
+	r := Request{Method: ClosedForm, N: 1000, Delta: 1e-3, Epochs: 1, Sigma: 9e4}
 	typed := after(t, solve(t, r).Reason, "that is σ = ")
 	if r.Sigma = typed; !solve(t, r).Feasible {
 		t.Errorf("σ = %v is not feasible, as it is said to be", typed)

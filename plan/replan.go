@@ -24,7 +24,7 @@ type NextRequest struct {
 	Epochs  float64    // k_j = K_j/N of the next leg, in [1e-6, 1e9]
 	Sigma   float64    // noise multiplier of the next leg in [0.05, 1e6]; if not given, the smallest of σ_eq(ε, δ) and those of the past
 	Epsilon float64    // ε_target in [1e-8, 1e4] for past and next leg together; if not given, that of Recorded
-	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded, or 1/N for a constant N ≥ 100
+	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded, or dp.DefaultDelta(N) for a constant N ≥ 100
 
 	// FixedBeforehand says that all rounds, past and next, and when to stop, were fixed before the first
 	// release. Then their costs compose. Otherwise all rounds of the record go through one [rdp.Filter],
@@ -103,7 +103,7 @@ func (r NextRequest) Validate() error {
 		errs.delta(r.Delta, n)
 		for _, e := range r.Past {
 			if r.Delta == 0 && e.DatasetSize != 0 && e.DatasetSize != n {
-				errs.fail("delta is missing, must be given: the default 1/N is ambiguous for N = %d after rounds "+
+				errs.fail("delta is missing, must be given: the default depends on N, %d now, after rounds "+
 					"of N = %d", n, e.DatasetSize)
 				break
 			}
@@ -241,7 +241,7 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 		p.TargetEpsilon, p.Delta = r.Recorded.Epsilon, r.Recorded.Delta
 	}
 	if p.Delta == 0 {
-		p.Delta = 1 / float64(p.N)
+		p.Delta = dp.DefaultDelta(p.N)
 	}
 	var err error
 	if p.Noise, err = follower(r.Past, r.Root); err != nil {

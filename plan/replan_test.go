@@ -42,7 +42,7 @@ func TestReplanLooksAtTheWholeRange(t *testing.T) {
 	// Noise that is free: σ so large that (treq4) does not bind.
 	past := []dp.Event{leg(100, 10000, 500, 1000)}
 	p := replan(t, NextRequest{FixedBeforehand: true,
-		Past: past, Epochs: 2, Sigma: 1000, Epsilon: 0.3}, closedform.Accountant{})
+		Past: past, Delta: 1e-4, Epochs: 2, Sigma: 1000, Epsilon: 0.3}, closedform.Accountant{})
 	byForm := func(form closedform.Form, s int) (float64, error) {
 		return closedform.MinEpsilon(form, closedform.Setting{
 			N: 10000, Rounds: 500 + float64(roundsOf(20000, s)), Computed: 50000 +
@@ -93,7 +93,7 @@ func TestReplanLooksAtTheWholeRange(t *testing.T) {
 // is within the target when accounted again with the past.
 func TestReplanByTightAccountant(t *testing.T) {
 	past := []dp.Event{leg(100, 10000, 500, 8)}
-	r := NextRequest{FixedBeforehand: true, Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.1}
+	r := NextRequest{FixedBeforehand: true, Past: past, Delta: 1e-4, Epochs: 2, Sigma: 7, Epsilon: 0.1}
 	acc := pld.Accountant{}
 	p := replan(t, r, acc)
 	b, err := acc.Epsilon(t.Context(), append(past, p.Event()), 1e-4)
@@ -103,7 +103,7 @@ func TestReplanByTightAccountant(t *testing.T) {
 	if p.Past == nil || p.Past.EpsilonUpper >= p.Bound.EpsilonUpper || p.Least.SampleSize != 1 {
 		t.Errorf("past %+v, least %+v", p.Past, p.Least)
 	}
-	if q := replan(t, NextRequest{FixedBeforehand: true, Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.5},
+	if q := replan(t, NextRequest{FixedBeforehand: true, Past: past, Delta: 1e-4, Epochs: 2, Sigma: 7, Epsilon: 0.5},
 		closedform.Accountant{}); q.Run.SampleSize >= p.Run.SampleSize {
 		t.Errorf("s = %d by the closed form for five times the ε, %d by a tight accountant", q.Run.SampleSize,
 			p.Run.SampleSize)
@@ -129,14 +129,14 @@ func TestReplanByTightAccountant(t *testing.T) {
 // σ_j that is not given is σ_eq(ε, δ), but not above the past's.
 func TestReplanNoise(t *testing.T) {
 	low := replan(t, NextRequest{FixedBeforehand: true,
-		Past: []dp.Event{leg(20, 10000, 500, 30)}, Epochs: 2, Epsilon: 0.5},
+		Past: []dp.Event{leg(20, 10000, 500, 30)}, Delta: 1e-4, Epochs: 2, Epsilon: 0.5},
 		closedform.Accountant{})
 	want, err := closedform.Sigma(0.5, 1e-4)
 	if err != nil || low.Sigma < want || low.Sigma > want*(1+1e-6) || !low.Feasible {
 		t.Errorf("σ = %v, want σ_eq = %v; %v, %s", low.Sigma, want, err, low.Reason)
 	}
 	high := replan(t, NextRequest{FixedBeforehand: true,
-		Past: []dp.Event{leg(20, 10000, 500, 5)}, Epochs: 2, Epsilon: 0.5}, pld.Accountant{})
+		Past: []dp.Event{leg(20, 10000, 500, 5)}, Delta: 1e-4, Epochs: 2, Epsilon: 0.5}, pld.Accountant{})
 	if high.Sigma != 5 || !high.Feasible {
 		t.Errorf("%+v", high)
 	}
@@ -154,7 +154,7 @@ func TestReplanNeverExceedsTheTarget(t *testing.T) {
 			past = append(past, leg(s, n, 1+int(logUniform(r, 0.1, 5)*float64(n)/float64(s)), logUniform(r, 5, 30)))
 		}
 		req := NextRequest{FixedBeforehand: true,
-			Past: past, Epochs: logUniform(r, 0.1, 5), Epsilon: logUniform(r, 0.1, 3)}
+			Past: past, Delta: 1e-4, Epochs: logUniform(r, 0.1, 5), Epsilon: logUniform(r, 0.1, 3)}
 		p := replan(t, req, closedform.Accountant{})
 		if p.Feasible != (p.Reason == "") || p.Feasible != (p.Run != nil) {
 			t.Fatalf("%+v: %+v", req, p)
@@ -177,9 +177,9 @@ func TestReplanNeverExceedsTheTarget(t *testing.T) {
 // A record that five clients hold pays for the next legs of all of them, and
 // the ε is that of all rounds, composed here by hand.
 func TestReplanSharedRecordsPayForAll(t *testing.T) {
-	plan := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Epsilon: 1, Clients: 5, Shared: true})
+	plan := solve(t, Request{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Epsilon: 1, Clients: 5, Shared: true})
 	for _, acc := range []dp.Accountant{closedform.MomentAccountant{}, rdp.Accountant{}} {
-		r := NextRequest{FixedBeforehand: true, Past: plan.Events(), Epochs: 5, Epsilon: 2, Clients: 5}
+		r := NextRequest{FixedBeforehand: true, Past: plan.Events(), Delta: 1e-4, Epochs: 5, Epsilon: 2, Clients: 5}
 		alone := replan(t, r, acc)
 		r.Shared = true
 		p := replan(t, r, acc)
@@ -208,7 +208,7 @@ func TestReplanSharedRecordsPayForAll(t *testing.T) {
 // What a refusal says would do does for all clients too.
 func TestReplanSharedRemedies(t *testing.T) {
 	r := NextRequest{FixedBeforehand: true,
-		Past: []dp.Event{leg(100, 10000, 500, 8)}, Epochs: 2, Sigma: 1, Epsilon: 0.1, Clients: 3,
+		Past: []dp.Event{leg(100, 10000, 500, 8)}, Delta: 1e-4, Epochs: 2, Sigma: 1, Epsilon: 0.1, Clients: 3,
 		Shared: true}
 	p := replan(t, r, pld.Accountant{})
 	if p.Feasible {
@@ -243,7 +243,7 @@ func TestReplanSaysWhetherItMayDependOnResults(t *testing.T) {
 		q := past.SampleRate()
 		past.Count = 1 + int(logUniform(r, 0.01, 0.9)*eps/2/(q*q))
 		p := replan(t, NextRequest{FixedBeforehand: true,
-			Past: []dp.Event{past}, Epochs: logUniform(r, 0.1, 3), Epsilon: eps, Clients: 2,
+			Past: []dp.Event{past}, Delta: 1 / float64(n), Epochs: logUniform(r, 0.1, 3), Epsilon: eps, Clients: 2,
 			Shared: true}, acc)
 		if !p.Feasible {
 			continue
@@ -272,12 +272,12 @@ func TestReplanSaysWhetherItMayDependOnResults(t *testing.T) {
 func TestReplanInfeasible(t *testing.T) {
 	past := []dp.Event{leg(100, 10000, 500, 8)}
 	spent := replan(t, NextRequest{FixedBeforehand: true,
-		Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.1}, closedform.Accountant{})
+		Past: past, Delta: 1e-4, Epochs: 2, Sigma: 7, Epsilon: 0.1}, closedform.Accountant{})
 	if spent.Feasible || !strings.Contains(spent.Reason, "the past rounds already cost ε = 0.29711, above 0.1") ||
 		!strings.Contains(spent.Statement(), "No guarantee") {
 		t.Errorf("%+v", spent)
 	}
-	r := NextRequest{FixedBeforehand: true, Past: past, Epochs: 2, Sigma: 1, Epsilon: 0.08}
+	r := NextRequest{FixedBeforehand: true, Past: past, Delta: 1e-4, Epochs: 2, Sigma: 1, Epsilon: 0.08}
 	p := replan(t, r, pld.Accountant{})
 	if p.Feasible || !strings.Contains(p.Reason, "the least ε over all sample sizes is ") {
 		t.Fatalf("%+v", p)
@@ -293,7 +293,7 @@ func TestReplanInfeasible(t *testing.T) {
 	}
 	past[0].Adjacency = dp.ReplaceOne
 	if q := replan(t, NextRequest{FixedBeforehand: true,
-		Past: past, Epochs: 2, Epsilon: 0.5}, closedform.Accountant{}); q.Feasible ||
+		Past: past, Delta: 1e-4, Epochs: 2, Epsilon: 0.5}, closedform.Accountant{}); q.Feasible ||
 		q.Past != nil || q.Least != nil || !strings.Contains(q.Reason, "replace-one") {
 		t.Errorf("%+v", q)
 	}
@@ -334,7 +334,7 @@ func TestNextRequestRefusals(t *testing.T) {
 
 // One gradient computation is the least that can be planned.
 func TestReplanOfOneComputation(t *testing.T) {
-	r := NextRequest{Past: []dp.Event{leg(100, 10000, 500, 8)}, Epochs: 1e-4, Epsilon: 5}
+	r := NextRequest{Past: []dp.Event{leg(100, 10000, 500, 8)}, Delta: 1e-4, Epochs: 1e-4, Epsilon: 5}
 	if err := r.Validate(); err != nil {
 		t.Errorf("one gradient: %v", err)
 	}

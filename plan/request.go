@@ -36,7 +36,7 @@ type Request struct {
 	Rounds     int     `json:"rounds,omitempty"`      // T in [1, 2^53], of this client
 	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier in [0.05, 1e6]
 	Epsilon    float64 `json:"epsilon,omitempty"`     // ε in [1e-8, 1e4], of a record
-	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); if not given, 1/N, which needs N ≥ 100
+	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); if not given, dp.DefaultDelta(N), which needs N ≥ 100, and 1/N by Printed and Paper
 	Theta      float64 `json:"theta,omitempty"`       // θ = s_max/s̄ in [1, 1e6]; if not given, 1: constant sizes
 
 	Method    Method       `json:"method,omitempty"`    // if not given, PLD
@@ -318,7 +318,10 @@ func (r Request) plan() *Plan {
 		p.Adjacency = dp.AddOrRemove
 	}
 	if p.Delta == 0 {
-		p.Delta = 1 / float64(r.N)
+		p.Delta = dp.DefaultDelta(r.N)
+		if m == Printed || m == Paper {
+			p.Delta = 1 / float64(r.N)
+		}
 	}
 	if r.Group > 1 {
 		p.Group = r.Group

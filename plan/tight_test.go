@@ -29,7 +29,7 @@ func TestTightenPaperSettings(t *testing.T) {
 		{60000, 6, 12.10881, 3514, 905, 4.20},
 		{50000, 7, 6.572, 6936, 1870, 2.34},
 	} {
-		p := solve(t, Request{Method: ClosedForm, N: tt.n, Epochs: tt.k, Sigma: tt.sigma})
+		p := solve(t, Request{Method: ClosedForm, N: tt.n, Delta: 1 / float64(tt.n), Epochs: tt.k, Sigma: tt.sigma})
 		if err := p.Tighten(t.Context(), pld.Accountant{Accuracy: 1e-4}); err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestTightenWithoutAnAnswer(t *testing.T) {
 		t.Errorf("%+v, %v", nothing.Tight, err)
 	}
 	// No run by the closed form, but by a tight accountant.
-	none := solve(t, Request{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: 0.05})
+	none := solve(t, Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 5, Epsilon: 0.05})
 	if err := none.Tighten(t.Context(), rdp.Accountant{}); err != nil || none.Feasible ||
 		none.Tight.AddOrRemove.LargestSample == nil || none.Tight.AddOrRemove.Run != nil {
 		t.Errorf("%+v, %v", none.Tight, err)

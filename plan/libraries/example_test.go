@@ -13,7 +13,7 @@ import (
 
 // A plan as code for Opacus, and rounds of dp_accounting as they are accounted for here.
 func Example() {
-	p, err := plan.Solve(context.Background(), plan.Request{N: 60000, Epochs: 6, Epsilon: 0.15})
+	p, err := plan.Solve(context.Background(), plan.Request{N: 60000, Delta: 1. / 60000, Epochs: 6, Epsilon: 0.15})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -23,9 +23,9 @@ func releases(t *testing.T) map[string]Release {
 	t.Helper()
 	all := map[string]Release{}
 	for name, r := range map[string]plan.Request{
-		"closed": {N: 60000, Epochs: 6, Epsilon: 0.15},
+		"closed": {N: 60000, Delta: 1. / 60000, Epochs: 6, Epsilon: 0.15},
 		"pld":    {N: 50000, Epochs: 10, Epsilon: 3, Delta: 1e-5, Method: plan.PLD},
-		"shared": {N: 8844, Epochs: 5, Epsilon: 0.25, Clients: 5, Shared: true},
+		"shared": {N: 8844, Delta: 1. / 8844, Epochs: 5, Epsilon: 0.25, Clients: 5, Shared: true},
 	} {
 		p, err := plan.Solve(t.Context(), r)
 		if err != nil {
@@ -238,7 +238,7 @@ func TestReleasesWithoutCode(t *testing.T) {
 	if _, err := OfEvents([]dp.Event{e}, open); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("no upper bound on ε: %v", err)
 	}
-	for _, r := range []plan.Request{{N: 10000, Epochs: 5, Epsilon: 1e-6, Method: plan.ClosedForm}, {N: 10000, Epochs: 5, Epsilon: 0.5,
+	for _, r := range []plan.Request{{N: 10000, Delta: 1e-4, Epochs: 5, Epsilon: 1e-6, Method: plan.ClosedForm}, {N: 10000, Delta: 1e-4, Epochs: 5, Epsilon: 0.5,
 		Theta: 2}} {
 		p, err := plan.Solve(t.Context(), r)
 		if err != nil {

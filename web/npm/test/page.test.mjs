@@ -467,7 +467,7 @@ test("a choice that there is not is refused, not guessed", patient, async () => 
   await page.close();
 });
 
-// Of a kept plan, too: it is not that of an empty δ, which is 1/N.
+// Of a kept plan, too: it is not that of an empty δ, which is the default.
 test("a kept plan of what is no number has no answer", patient, async () => {
   const keep = encodeURIComponent(`${small}&delta=x`);
   const page = await opened(`${served}#${small}&keep=${keep}`);
