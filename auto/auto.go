@@ -75,7 +75,7 @@ func (s Strategy) Schedule(spec train.Spec) train.Spec {
 // Client is what one client asks of [Run]: not to spend more than its privacy budget (ε, δ), and a model
 // with at least its target accuracy.
 type Client struct {
-	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], for everything that is ever released about its records
+	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], for everything that is ever released about a record, or a person
 	Delta    float64 `json:"delta,omitempty"`   // δ_target in (0, 1); 0 means 1/N_c
 	Accuracy float64 `json:"target_accuracy"`   // acc_target in (0, 1]: a value of the task's metric
 	Records  int     `json:"records,omitempty"` // N_c: only the first N_c of its records are used; 0 means all
@@ -155,8 +155,11 @@ func (t Task) Validate() error {
 	if s.BoundsEpsilon != 0 {
 		fail("bounds epsilon = %v, must be 0: the filters do not include private bounds", s.BoundsEpsilon)
 	}
-	if s.AtMost != 0 {
-		fail("at most = %d records of a person, must be 0: the filters are proved for a record", s.AtMost)
+	if s.AtMost != 0 && t.Stages > 1 {
+		fail("stages = %d, must be 1 for persons: the filter of several stages is proved for a record", t.Stages)
+	}
+	if s.AtMost != 0 && t.Strategy == Paper {
+		fail("strategy = %q, must be %q or %q for persons: the closed form is proved for a record", t.Strategy, Tight, Default)
 	}
 	if s.Adapt != 0 {
 		fail("adapt = %v, must be 0: the filter admits fixed sample sizes only", s.Adapt)
@@ -171,6 +174,9 @@ func (t Task) Validate() error {
 	for i, c := range t.Clients {
 		for _, err := range c.check() {
 			errs = append(errs, fmt.Errorf("client %d: %w", i, err))
+		}
+		if c.Records > 0 && s.AtMost != 0 {
+			fail("client %d: records = %d, must be 0 for persons: %s", i, c.Records, train.FirstOfPersons)
 		}
 		if i > 0 && !data.Partition(s.Partition).Disjoint() && c.Records != t.Clients[0].Records {
 			fail("client %d: records = %d, must be %d as for client 0, because all hold the same records", i, c.Records,

@@ -91,13 +91,13 @@ func sizes(ctx context.Context, t Task, accounts []Account, fixed bool) (size, r
 }
 
 // tightSize returns a sample size for which a stage that uses the whole budget, with a filter of the
-// best order, has nearly the largest signal s√T/σ. It tries N and its halves. At small ε the filter
+// best order if there are no persons, has nearly the largest signal s√T/σ. It tries N and its halves. At small ε the filter
 // punishes noise multipliers around 2, because its single order must then be large; so no noise
 // multiplier is best for every budget.
 func (a Account) tightSize(ctx context.Context) (int, error) {
 	best, chosen := 0.0, 0
 	for size := a.Records; size >= 1; size /= 2 {
-		sigma, ok, err := a.fixOrder(ctx, size, tightRounds)
+		sigma, ok, err := a.leastNoise(ctx, size, tightRounds)
 		if err != nil {
 			return 0, err
 		}
@@ -111,6 +111,19 @@ func (a Account) tightSize(ctx context.Context) (int, error) {
 		chosen = size
 	}
 	return max(chosen, 1), nil
+}
+
+// leastNoise returns the least noise of a stage that uses the whole budget. For persons it is that of a
+// single stage, otherwise that of fixOrder. ok is false if no noise is enough.
+func (a Account) leastNoise(ctx context.Context, size, rounds int) (sigma float64, ok bool, err error) {
+	if a.Group == 0 {
+		return a.fixOrder(ctx, size, rounds)
+	}
+	l, err := newLedger(a)
+	if err != nil {
+		return 0, false, err
+	}
+	return l.noiseFor(ctx, 1, size, rounds, len(a.Clients))
 }
 
 // fixOrder sets the order of the account's filter: the order at which a stage that uses the whole

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/files"
 	"proactivedp/internal/strictjson"
@@ -232,8 +234,11 @@ func (a Account) kind() string {
 func describe(all []Account) []string {
 	var texts []string
 	for _, a := range all {
-		texts = append(texts, fmt.Sprintf("clients %v: N = %d, ε = %v, δ = %v", a.Clients, a.Records, a.Epsilon,
-			a.Delta))
+		text := fmt.Sprintf("clients %v: N = %d, ε = %v, δ = %v", a.Clients, a.Records, a.Epsilon, a.Delta)
+		if a.Group > 0 {
+			text += " for " + claim.Whom(dp.Event{Group: a.Group})
+		}
+		texts = append(texts, text)
 	}
 	return texts
 }

@@ -184,7 +184,7 @@ func (j *Journal) useFilters(ctx context.Context) error {
 	again.Accounts = slices.Clone(j.Accounts)
 	l := &loop{Journal: &again}
 	e := l.currentTask()
-	if e.Strategy != Tight || e.Stages != 0 || !e.Outlook.Same {
+	if e.Strategy != Tight || e.Stages != 0 || !e.Outlook.Same || e.Spec.AtMost != 0 {
 		return nil
 	}
 	for i := range again.Accounts {

@@ -67,7 +67,7 @@ func NewProbeOn(d *data.Dataset, t Task) Probe {
 	}
 	p.Of += ": a hint for settings, not for accuracies"
 	p.publicly()
-	p.Spec.Data, p.Spec.Features, p.Spec.Split = d.Name, 0, ""
+	p.Spec.Data, p.Spec.Features, p.Spec.Split, p.Spec.AtMost = d.Name, 0, "", 0 // d names no persons
 	return p
 }
 

@@ -112,6 +112,9 @@ func AgainstGrid(
 		errs = append(errs, fmt.Errorf("target accuracy = %v, must be 0: a grid is for a target epsilon",
 			r.TargetAccuracy))
 	}
+	if r.Base.AtMost != 0 {
+		errs = append(errs, fmt.Errorf("at most = %d records of a person, must be 0: the report of a grid is for a record", r.Base.AtMost))
+	}
 	if o.Probing != propose.Own || r.Epsilon == 0 {
 		errs = append(errs, errors.New("a grid needs a target epsilon, and data that proxies may use themselves "+
 			"(probing own)"))

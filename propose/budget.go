@@ -135,7 +135,7 @@ func (s *searcher) layOutEnough(ctx context.Context, epsilon float64, rounds int
 // calibrate solves for the unknown of the target with a certified accountant. It returns nil if nothing
 // meets the target.
 func (s *searcher) calibrate(ctx context.Context, t plan.Target) (*plan.Calibration, error) {
-	t.Delta, t.Sampling, t.Adjacency = s.delta, dp.Poisson, dp.AddOrRemove
+	t.Delta, t.Sampling, t.Adjacency, t.Group = s.delta, dp.Poisson, dp.AddOrRemove, s.group
 	c, err := plan.Calibrate(ctx, t, pld.Accountant{})
 	if _, infeasible := errors.AsType[*plan.Infeasible](err); infeasible {
 		return nil, nil
@@ -156,7 +156,7 @@ func (s *searcher) leastCost(ctx context.Context, k kind) (float64, error) {
 	}
 	b, err := pld.Accountant{}.Epsilon(ctx, []dp.Event{{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: k.noise, Rate: 1 / float64(s.records),
-		Count: k.rounds * s.copies,
+		Count: k.rounds * s.copies, Group: s.group,
 	}}, s.delta)
 	if err == nil {
 		s.least.Store(k, b.EpsilonUpper)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
@@ -41,7 +43,7 @@ func (r *Report) picture() plots.Picture {
 	at := func(epsilon float64) float64 { return float64(slices.Index(budgets, epsilon)) }
 	p := plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: %s predicted within ε", r.Data, train.ModelTitle(r.Model), r.metric()),
-		XLabel: "target epsilon of a record", YLabel: "predicted " + r.metric(), YMin: 1,
+		XLabel: "target epsilon of " + claim.Whom(dp.Event{Group: r.Group}), YLabel: "predicted " + r.metric(), YMin: 1,
 		Caption: fmt.Sprintf("δ = %s, %d clients of %d records, %s sampling, %s adjacency, certified by pld. Bands "+
 			"and bars are the stated intervals (%s). The noise multiplier decides the gradients. Below: gradients of "+
 			"all clients. %s.",

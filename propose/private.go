@@ -223,6 +223,10 @@ func (o Options) Validate(r Request) error {
 		errs = append(errs, fmt.Errorf("partition = %q with private probes, must be %q: other partitions deal "+
 			"all records again if their number changes, so that one record affects many", r.Base.Partition, data.Replicate))
 	}
+	if r.Base.AtMost != 0 {
+		errs = append(errs, fmt.Errorf("at most = %d records of a person with private probes, must be 0: the bound of private "+
+			"selection is for a record; probe synthetic or public data", r.Base.AtMost))
+	}
 	if r.Base.SeedFromOS {
 		errs = append(errs, errors.New("private probes must be a simulation with a numbered seed: with a new "+
 			"root, the split and the trials cannot be accounted for together yet"))

@@ -36,7 +36,8 @@ type Request struct {
 	// features of images, if Base does not give them.
 	Base train.Spec `json:"base"`
 	// Epsilon is the target epsilon of a record over all clients that hold it, in [MinEpsilon,
-	// MaxEpsilon]. 0 means the least ε that reaches TargetAccuracy.
+	// MaxEpsilon]. If Base.AtMost is given, it is that of a person. 0 means the least ε that reaches
+	// TargetAccuracy.
 	Epsilon float64 `json:"epsilon"`
 	// TargetAccuracy is the required accuracy, in (0, 1). 0 means the best for Epsilon.
 	TargetAccuracy float64 `json:"target_accuracy,omitempty"`

@@ -13,6 +13,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
+	"proactivedp/plan"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -68,7 +69,8 @@ type Probe struct {
 type Report struct {
 	Data          string  `json:"data"`
 	Model         string  `json:"model"`
-	TargetEpsilon float64 `json:"target_epsilon"` // of a record; as given, or the least for TargetAccuracy
+	TargetEpsilon float64 `json:"target_epsilon"`  // of a record or, with Group, of a person; as given, or the least for TargetAccuracy
+	Group         int     `json:"group,omitempty"` // the largest number of records of a person, see train.Spec.AtMost
 	// Metric is the metric of all accuracies; "" is the accuracy.
 	Metric         string       `json:"metric,omitempty"`
 	TargetAccuracy float64      `json:"target_accuracy,omitempty"`
@@ -102,7 +104,7 @@ func (s *searcher) report(ctx context.Context, epsilon float64, found []*candida
 	d, probed := s.Data.Data(), s.Probe.Data()
 	r := &Report{
 		Data: s.base.Data, Model: s.base.Model, TargetEpsilon: epsilon, Metric: s.base.Metric, TargetAccuracy: s.TargetAccuracy,
-		Delta:     s.delta,
+		Delta: s.delta, Group: s.group,
 		Adjacency: dp.AddOrRemove, Sampling: dp.Poisson, Records: s.records, Clients: s.base.Clients,
 		Confidence: Coverage, Spread: s.spread(found), Frontier: points, DataNote: d.Note, Notes: s.base.Notes(),
 		Probe: Probe{
@@ -152,9 +154,9 @@ func (r *Report) WriteText(w io.Writer) error {
 			first.Setting.SampleSize, decimal.Many(first.Rounds, "step"), decimal.Up(first.Setting.NoiseMultiplier, 5),
 			report.Number(first.Setting.Clip), first.Setting.InitialStep(), StepsText(first.Setting), r.expected(first))
 	}
-	fmt.Fprintf(&text, "%s for %s on %s within ε ≤ %s per record, δ = %s", decimal.Many(len(r.Proposals), "setting"),
+	fmt.Fprintf(&text, "%s for %s on %s within ε ≤ %s %s, δ = %s", decimal.Many(len(r.Proposals), "setting"),
 		train.ModelTitle(r.Model), report.Data(r.Data, r.Probe.Kind != Other && r.Probe.Synthetic, ""),
-		decimal.Up(r.TargetEpsilon, 6), decimal.Up(r.Delta, 5))
+		decimal.Up(r.TargetEpsilon, 6), r.unit(), decimal.Up(r.Delta, 5))
 	if r.TargetAccuracy > 0 {
 		fmt.Fprintf(&text, ", predicted to reach %s", decimal.Exactly(r.TargetAccuracy))
 	}
@@ -162,7 +164,11 @@ func (r *Report) WriteText(w io.Writer) error {
 		decimal.Many(r.Records, "record"), r.Sampling, r.Adjacency)
 	accuracy, interval := r.columns()
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "\t%s\t%s\tε record\tε client\ts\tT\tσ\tC\tη₀\tsteps\tgradients\tmessages\ttime\t\n", accuracy, interval)
+	unit := "record"
+	if r.Group > 0 {
+		unit = "person"
+	}
+	fmt.Fprintf(t, "\t%s\t%s\tε %s\tε client\ts\tT\tσ\tC\tη₀\tsteps\tgradients\tmessages\ttime\t\n", accuracy, interval, unit)
 	for _, p := range r.Proposals {
 		fmt.Fprintf(t, "%d\t%.4f\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy,
 			r.interval(p.Prediction), upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
@@ -216,12 +222,15 @@ func (r *Report) WriteText(w io.Writer) error {
 
 // expected describes the ε of a proposal and what is known about its accuracy.
 func (r *Report) expected(p Proposal) string {
-	within := fmt.Sprintf("within ε ≤ %s for a record", upper(p.Certified.PerRecord))
+	within := fmt.Sprintf("within ε ≤ %s for %s", upper(p.Certified.PerRecord), claim.Whom(dp.Event{Group: r.Group}))
 	if r.Probe.Kind == Other {
 		return fmt.Sprintf("%s; the %s on %s is unknown, because none of its records was used", within, r.metric(), r.Data)
 	}
 	return fmt.Sprintf("%s; predicted %s %.4f (%s)", within, r.metric(), p.Accuracy, p.interval())
 }
+
+// unit names whom the target epsilon protects.
+func (r *Report) unit() string { return (&plan.Frontier{Group: r.Group}).For() }
 
 func (r *Report) metric() string { return train.Spec{Metric: r.Metric}.MetricName() }
 

@@ -28,6 +28,7 @@ type searcher struct {
 	copies  int            // number of clients that hold a record
 	params  map[string]int // number of parameters of the model on the probed data, by its features
 	delta   float64        // δ of a record
+	group   int            // of the trainings' mechanism, see dp.Mechanism
 	tested  float64        // number of test rows of the data on which the sampling error depends, see models.Metric.Rows
 	holdout int            // number of rows that judge the first proxy; others have about as many
 	judges  float64        // number of these rows on which the sampling error depends
@@ -58,7 +59,7 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 		return nil, err
 	}
 	metric := s.base.MetricOf()
-	s.records, s.delta, s.copies = p.Config.Mechanism.DatasetSize, p.Delta, 1
+	s.records, s.group, s.delta, s.copies = p.Config.Mechanism.DatasetSize, p.Config.Mechanism.Group, p.Delta, 1
 	s.tested = float64(metric.Rows(p.Test.ClassCounts()))
 	if !p.Config.Partition.Disjoint() {
 		s.copies = s.base.Clients
@@ -107,9 +108,6 @@ func checkBase(b train.Spec) error {
 	}
 	if b.Holdout != 0 {
 		fail("holdout = %v, must be 0: the search chooses the rows that judge", b.Holdout)
-	}
-	if b.AtMost != 0 {
-		fail("at most = %d records of a person, must be 0: the ε of a proposal is for a record", b.AtMost)
 	}
 	if b.BoundsEpsilon != 0 {
 		fail("bounds epsilon = %v, must be 0: the ε of a proposal does not include private bounds", b.BoundsEpsilon)
@@ -455,6 +453,7 @@ func (s *searcher) probeOf(spec train.Spec, number int) train.Spec {
 	spec.Data, spec.Delta = s.Probe.Data().Name, 0
 	if s.Probing != Own {
 		spec.Features, spec.Split = 0, ""
+		spec.AtMost = 0 // the probed data names no persons, and no (ε, δ) covers a proxy
 	}
 	spec.Holdout = 1 / float64(s.folds())
 	spec.SeedFromOS, spec.Run = false, s.base.Run+1+uint64(number)

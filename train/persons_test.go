@@ -167,10 +167,10 @@ func TestPersonsAreRefusedWhereTheyAreNotCovered(t *testing.T) {
 	if _, err := NewSource(ofPersons()).PrepareOwn(s, 0, 100); err == nil || !strings.Contains(err.Error(), "do not know of each") {
 		t.Errorf("an own client: %v", err)
 	}
-	stage := Stage{Root: rng.New(1), Participants: []Participant{{}}}
+	stage := Stage{Root: rng.New(1), Participants: []Participant{{Records: 9}}}
 	s = forPersons()
 	s.NoiseMultiplier = 0
-	if err := stage.check(s); err == nil || !strings.Contains(err.Error(), "no filter covers persons") {
+	if err := stage.check(s); err == nil || !strings.Contains(err.Error(), "records = 9, must be 0 for persons") {
 		t.Errorf("a stage: %v", err)
 	}
 }

@@ -33,6 +33,9 @@ type Participant struct {
 	Run uint64 `json:"run"`
 }
 
+// FirstOfPersons says why persons do not go together with a number of records, of which a client uses the first.
+const FirstOfPersons = "if a person is added, others' records move beyond the first ones"
+
 // stageID is the part of a checkpoint's identity that describes a stage.
 type stageID struct {
 	Participants []Participant `json:"parts"`
@@ -116,9 +119,6 @@ func (l Stage) check(spec Spec) error {
 	if spec.BoundsEpsilon != 0 {
 		fail("bounds epsilon of the spec = %v, must be 0: no stage accounts for private bounds", spec.BoundsEpsilon)
 	}
-	if spec.AtMost != 0 {
-		fail("at most = %d records of a person, must be 0: no filter covers persons with several records", spec.AtMost)
-	}
 	if spec.NoiseMultiplier != 0 || spec.Run != 0 || spec.SeedFromOS {
 		fail("sigma = %v, run = %d and a seed from the system = %v of the spec, must be 0, 0 and false: each participant "+
 			"has its own", spec.NoiseMultiplier, spec.Run, spec.SeedFromOS)
@@ -130,6 +130,9 @@ func (l Stage) check(spec Spec) error {
 		}
 		if participant.Records < 0 {
 			fail("client %d: records = %d, must be at least 0", participant.Client, participant.Records)
+		}
+		if participant.Records > 0 && spec.AtMost != 0 {
+			fail("client %d: records = %d, must be 0 for persons: %s", participant.Client, participant.Records, FirstOfPersons)
 		}
 		if runs[participant.Run] {
 			fail("client %d: run = %d, but another participant has the same: %w", participant.Client, participant.Run, dp.ErrSharedNoise)

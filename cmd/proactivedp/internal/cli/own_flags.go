@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -67,7 +66,7 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 		"header column,kind,values: one-of with A|B|* (each becomes 0 or 1; * is anything else), ordered with "+
 		"low|mid|high, log, date with 2000-01-31|DD.MM.YYYY, ignored, or number with 75|NA|* (75 where the field is "+
 		"empty, NA or no number); s* lists all columns that begin with s; public, not taken from the data")
-	f.StringVar(&o.person, personFlag, "", "`name` of the column of a CSV file that says which person a row belongs to, for train: with "+
+	f.StringVar(&o.person, personFlag, "", "`name` of the column of a CSV file that says which person a row belongs to, for train, propose and auto: with "+
 		"--at-most K, a person with up to K records is protected; the column is no feature and is never printed")
 	f.StringVar(&o.test, "test", "", "a second `file` with the test set; then all of --data is for training")
 	OutsideVar(f, &o.outside, "clamp")
@@ -259,17 +258,13 @@ func (o *OwnFlags) targets() *data.TargetBounds {
 	return &b
 }
 
-// noPersons says why commands that train, but not by --at-most, do not take persons, and what helps.
-var noPersons = map[string]string{
-	"auto": "its filter is proved for single records, and the records that it holds out could be those of the persons that it trains " +
-		"on; train --target-epsilon plans for persons",
-	"propose": "the ε of a proposal is for a record; plan --group K plans for persons",
-	"join":    "clients that hold records of one person do not know of each other; one row for each person needs no such flag",
-}
-
-// personsRefused returns the error for a flag of persons in a command that does not take them.
+// personsRefused returns the error for a flag of persons in a command that does not take them. It says why.
 func personsRefused(cmd *cobra.Command, flag string) error {
-	return fmt.Errorf("--%s is for train: %s", flag, cmp.Or(noPersons[cmd.Name()], "here, ε is for a record"))
+	why := "here, ε is for a record"
+	if cmd.Name() == "join" {
+		why = "clients that hold records of one person do not know of each other; one row for each person needs no such flag"
+	}
+	return fmt.Errorf("--%s is for train, propose and auto: %s", flag, why)
 }
 
 // checkPersons returns an error unless there is both a column of persons and a number of records, or neither.

@@ -49,7 +49,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
 	f.addTraining(cmd)
-	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "ε that all releases together may cost a record, in "+
+	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "ε that all releases together may cost a record (or a person, with --person), in "+
 		"[1e-8, 1e4]: one for all clients, or one for each")
 	cli.NumbersVar(fs, &f.delta, "delta", nil, "δ, in (0, 1): one for all clients, or one for each (default "+
 		"1/N of the client; for your own file, the largest power of ten up to 1/(10N))")
@@ -83,7 +83,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 func (f *autoFlags) addTraining(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "schedule", "features", "input-scale",
-		"lambda", "split", "momentum", "average", "holdout", "seed", "seed-from-os", "exact", "metric")
+		"lambda", "split", "momentum", "average", "holdout", "seed", "seed-from-os", "exact", "metric", "at-most")
 	fs.Lookup("seed").Usage = "seed of the split, the deal and the default model, and without --seed-from-os of all " +
 		"randomness; a whole number of at least 0"
 	fs.Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for a " +

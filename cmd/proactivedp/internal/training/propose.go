@@ -106,7 +106,7 @@ takes this many times the arithmetic.
 
 // givenFlags are the training flags whose settings no proposal changes.
 var givenFlags = []string{"model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
-	"split", "momentum", "delta", "seed", "metric"}
+	"split", "momentum", "delta", "seed", "metric", "at-most"}
 
 func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
