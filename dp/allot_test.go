@@ -113,7 +113,7 @@ func TestEpochsOfAllocationAreNotMixed(t *testing.T) {
 	kept := m.Events(10)[0]
 	kept.Redraw = Once
 	for _, e := range []Event{m.Events(3)[0], kept} {
-		if _, err := Times([]Event{e}, maxCopies+1); !errors.Is(err, ErrNotCovered) || !strings.Contains(err.Error(), "whole epochs of 10 batches, drawn anew in each") {
+		if _, err := Times([]Event{e}, maxCopies+1); !errors.Is(err, ErrNotCovered) || !strings.Contains(err.Error(), "whole epochs of 10 batches, each drawn anew") {
 			t.Errorf("too many events: %v", err)
 		}
 	}

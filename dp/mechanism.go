@@ -419,9 +419,9 @@ func Times(events []Event, n int) ([]Event, error) {
 			e.Count = together
 			all = append(all, e)
 		case n > maxCopies:
-			return nil, fmt.Errorf("event %d: %d rounds of each of %d clients, must be whole epochs of %d batches, drawn anew in "+
-				"each, for more than %d clients: others have an event for each client, and so many would take seconds and much "+
-				"memory for every ε: %w", i, e.Count, n, e.Batches(), maxCopies, ErrNotCovered)
+			return nil, fmt.Errorf("event %d: %d rounds of each of %d clients, must be at most %d clients unless they run whole "+
+				"epochs of %d batches, each drawn anew: other rounds need an event for each client, and so many take too much "+
+				"time and memory: %w", i, e.Count, n, maxCopies, e.Batches(), ErrNotCovered)
 		default:
 			all = append(all, slices.Repeat([]Event{e}, n)...)
 		}
