@@ -128,6 +128,7 @@ var columns = []struct {
 	{"sample_rate", func(e *dp.Event, field string) error { return parseFloat(&e.Rate, field) }},
 	{"sample_size", func(e *dp.Event, field string) error { return parseInt(&e.SampleSize, field) }},
 	{"sampling", func(e *dp.Event, field string) error { e.Sampling = dp.Sampling(field); return nil }},
+	{"truncated_batch_size", func(e *dp.Event, field string) error { return parseInt(&e.Truncated, field) }},
 }
 
 func column(name string) int {

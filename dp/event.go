@@ -116,7 +116,10 @@ type Event struct {
 	NoiseMultiplier float64   `json:"noise_multiplier"`       // σ ≥ 0
 	SampleSize      int       `json:"sample_size,omitempty"`  // s; under Poisson sampling, its expected value
 	DatasetSize     int       `json:"dataset_size,omitempty"` // N, the larger of the neighbours
-	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; if 0, it is s/N. With Allocation, N may be given too
+	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; if 0, it is s/N. With Allocation or Truncated, N may be given too
+	// Truncated is the largest number of records in a batch of Poisson sampling, if larger batches are cut to it by
+	// any rule. N must then be known. 0 means that batches are not cut.
+	Truncated int `json:"truncated_batch_size,omitempty"`
 	// Redraw is required for Allocation and optional for Shuffle. The Count rounds of such an event are
 	// consecutive and begin with an epoch: they are the rounds of one draw (Once), or of one sequence
 	// of draws (EachEpoch). Rounds of another draw are a separate Event, even if all fields are equal.
@@ -177,7 +180,7 @@ func (e Event) Validate() error {
 	errs = append(errs, samplingErr, adjacencyErr)
 	errs = append(errs, CheckNotNegative("noise multiplier", e.NoiseMultiplier))
 	switch {
-	case e.Sampling == Allocation && e.Rate != 0 && e.SampleSize == 0 && e.DatasetSize >= 0:
+	case (e.Sampling == Allocation || e.Truncated != 0) && e.Rate != 0 && e.SampleSize == 0 && e.DatasetSize >= 0:
 		errs = append(errs, CheckRate(e.Rate))
 	case e.Rate != 0 && (e.SampleSize != 0 || e.DatasetSize != 0):
 		fail("sample rate = %v and sample size = %d of N = %d, only one may be given", e.Rate, e.SampleSize,
@@ -198,6 +201,9 @@ func (e Event) Validate() error {
 	}
 	if e.Sampling == Allocation {
 		errs = append(errs, e.checkBatches())
+	}
+	if e.Truncated != 0 && (e.Truncated < 1 || e.Truncated > e.DatasetSize) {
+		fail("truncated batch size = %d, must be in [1, N = %d], and N must be given", e.Truncated, e.DatasetSize)
 	}
 	if e.Group != 0 { // 0 means that it is not given
 		errs = append(errs, CheckCount("group", e.Group, 1, MaxGroup))

@@ -63,9 +63,9 @@ func (e Event) validateOther() error {
 	}
 	_, err := ParseAdjacency(string(e.Adjacency))
 	errs = append(errs, err)
-	if e.Rate != 0 || e.SampleSize != 0 || e.DatasetSize != 0 || e.Redraw != "" || e.Group > 1 || e.Group < 0 {
-		fail("sample rate = %v, sample size = %d, N = %d, redraw = %q and group = %d, must not be given with mechanism %s",
-			e.Rate, e.SampleSize, e.DatasetSize, e.Redraw, e.Group, e.Other)
+	if e.Rate != 0 || e.SampleSize != 0 || e.DatasetSize != 0 || e.Redraw != "" || e.Group > 1 || e.Group < 0 || e.Truncated != 0 {
+		fail("sample rate = %v, sample size = %d, N = %d, redraw = %q, truncated batch size = %d and group = %d, must not be given "+
+			"with mechanism %s", e.Rate, e.SampleSize, e.DatasetSize, e.Redraw, e.Truncated, e.Group, e.Other)
 	}
 	noise := e.Other == GaussianNoise || e.Other == LaplaceNoise
 	epsilon := !noise && e.Other != ConcentratedDP

@@ -26,6 +26,7 @@ func TestOtherReleasesAreChecked(t *testing.T) {
 		"epsilon = 0 and delta = 0.1, must not be given":        with(laplace, func(e *dp.Event) { e.Delta = 0.1 }),
 		"sample rate = 0.5, sample size = 0, N = 0, redraw =":   with(laplace, func(e *dp.Event) { e.Rate = 0.5 }),
 		"group = 2, must not be given":                          with(laplace, func(e *dp.Event) { e.Group = 2 }),
+		"truncated batch size = 9 and group = 0, must not be":   with(laplace, func(e *dp.Event) { e.Truncated = 9 }),
 		"count of releases = 0":                                 with(laplace, func(e *dp.Event) { e.Count = 0 }),
 		`adjacency = "", must be`:                               with(laplace, func(e *dp.Event) { e.Adjacency = "" }),
 		"noise multiplier = 3, must not be given":               with(approximate, func(e *dp.Event) { e.NoiseMultiplier = 3 }),

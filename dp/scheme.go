@@ -24,7 +24,8 @@ const (
 	ShuffleZeroOut
 	ShuffleReplaceOne
 	AllocationAddOrRemove
-	GroupAddOrRemove // Poisson sampling of persons with several records, see [Event.Group]
+	GroupAddOrRemove     // Poisson sampling of persons with several records, see [Event.Group]
+	TruncatedAddOrRemove // Poisson sampling with a largest batch, see [Event.Truncated]
 )
 
 // SchemeOf returns the Scheme of a sampling and an adjacency. The error names what is unknown. If
@@ -84,14 +85,23 @@ func (s Scheme) String() string {
 		return "allocation sampling under add-or-remove adjacency"
 	case GroupAddOrRemove:
 		return "poisson sampling under add-or-remove adjacency for groups of records"
+	case TruncatedAddOrRemove:
+		return "poisson sampling under add-or-remove adjacency with truncated batches"
 	}
 	return "an unknown scheme"
 }
 
-// Scheme returns the Scheme of e's rounds; see [SchemeOf]. Groups are covered under Poisson sampling
-// and add-or-remove adjacency only.
+// Scheme returns the Scheme of e's rounds; see [SchemeOf]. Groups and truncated batches are covered under
+// Poisson sampling and add-or-remove adjacency only.
 func (e Event) Scheme() (Scheme, error) {
 	scheme, err := SchemeOf(e.Sampling, e.Adjacency)
+	if err == nil && e.Truncated != 0 {
+		if scheme != PoissonAddOrRemove || e.Group > 1 {
+			return 0, fmt.Errorf("truncated batch size = %d with %s sampling under %s adjacency and group = %d, must be %s sampling "+
+				"under %s adjacency without a group: %w", e.Truncated, e.Sampling, e.Adjacency, e.Group, Poisson, AddOrRemove, ErrNotCovered)
+		}
+		return TruncatedAddOrRemove, nil
+	}
 	if err != nil || e.Group <= 1 {
 		return scheme, err
 	}
@@ -107,7 +117,7 @@ func (e Event) Scheme() (Scheme, error) {
 // groups, where the difference depends on the group's size.
 func (s Scheme) Sensitivity() float64 {
 	switch s {
-	case PoissonAddOrRemove, ShuffleZeroOut, AllocationAddOrRemove:
+	case PoissonAddOrRemove, ShuffleZeroOut, AllocationAddOrRemove, TruncatedAddOrRemove:
 		return 1
 	case PoissonReplaceOne, FixedReplaceOne, ShuffleReplaceOne:
 		return 2

@@ -126,6 +126,7 @@ func TestEveryFieldOfAnEventCounts(t *testing.T) {
 		"Count":           {byRate, 20_000},
 		"Redraw":          {byRate, dp.Once},
 		"Group":           {byRate, 2},
+		"Truncated":       {bySize, 43},
 		"Other":           {byRate, dp.LaplaceNoise},
 		"Epsilon":         {byRate, 1.},
 		"Delta":           {byRate, 1e-6},

@@ -66,7 +66,8 @@ func (r NextRequest) Validate() error {
 				"training only: %w", i, e.Other, dp.ErrNotCovered))
 			break
 		}
-		if scheme, _ := e.Scheme(); scheme == dp.AllocationAddOrRemove || scheme == dp.GroupAddOrRemove {
+		if scheme, _ := e.Scheme(); scheme == dp.AllocationAddOrRemove || scheme == dp.GroupAddOrRemove ||
+			scheme == dp.TruncatedAddOrRemove {
 			errs.add(fmt.Errorf("event %d: %v, no further legs can be planned after it: no filter has an upper bound of it: %w",
 				i, scheme, dp.ErrNotCovered))
 			break

@@ -213,10 +213,13 @@ func Rounds(events []dp.Event) string {
 		}
 		switch {
 		case e.DatasetSize == 0:
-		case e.Sampling == dp.Allocation:
+		case e.Sampling == dp.Allocation || e.SampleSize == 0:
 			parts[i] += fmt.Sprintf(" (N = %d)", e.DatasetSize)
 		default:
 			parts[i] += fmt.Sprintf(" (s = %d of N = %d)", e.SampleSize, e.DatasetSize)
+		}
+		if e.Truncated > 0 {
+			parts[i] += fmt.Sprintf(", in batches of at most %s", decimal.Many(e.Truncated, "record"))
 		}
 	}
 	return strings.Join(parts, ", and ")
@@ -308,9 +311,15 @@ const allocated = "Every record must choose its batch on its own, uniformly at r
 	"an empty one releases noise. Batches of equal size are shuffled batches, which cost more. The number of batches must " +
 	"not depend on the records."
 
+// cut must be printed with every ε of truncated batches.
+const cut = "Larger batches are cut. This bound includes the probability of that, so N, the larger of the two numbers of " +
+	"records, must be public."
+
 // drawSentence says what must be known about how the batches were drawn.
 func drawSentence(b dp.Bound, events []dp.Event) string {
 	switch {
+	case slices.ContainsFunc(events, func(e dp.Event) bool { return e.Truncated > 0 }):
+		return cut + " "
 	case b.Sampling == dp.Shuffle && b.Kind == dp.Interval:
 		return Shuffled + " " + attacked + " "
 	case b.Sampling == dp.Shuffle:

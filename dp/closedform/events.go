@@ -43,6 +43,9 @@ func checkEvents(events []dp.Event) (invalid, uncovered error) {
 		case dp.PoissonAddOrRemove:
 		case dp.GroupAddOrRemove:
 			refusals.add(i, fmt.Errorf("group = %d, the theorem is for single records: %w", e.Group, dp.ErrNotCovered))
+		case dp.TruncatedAddOrRemove:
+			refusals.add(i, fmt.Errorf("truncated batch size = %d, the theorem is for batches that are not cut: %w", e.Truncated,
+				dp.ErrNotCovered))
 		default:
 			refusals.add(i, fmt.Errorf("%s sampling under %s adjacency, the theorem needs %s under %s: %w", e.Sampling,
 				e.Adjacency, dp.Poisson, dp.AddOrRemove, dp.ErrNotCovered))

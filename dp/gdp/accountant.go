@@ -151,7 +151,7 @@ func muOf(e dp.Event) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if scheme == dp.AllocationAddOrRemove || scheme == dp.GroupAddOrRemove {
+	if scheme == dp.AllocationAddOrRemove || scheme == dp.GroupAddOrRemove || scheme == dp.TruncatedAddOrRemove {
 		return 0, fmt.Errorf("%v has no central limit theorem here: %w", scheme, dp.ErrNotCovered)
 	}
 	sigma /= scheme.Sensitivity()

@@ -57,7 +57,7 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	}
 	b := q.bound()
 	b.DeltaLower, b.Delta, b.DeltaUpper = delta, delta, delta
-	lower, upper, err := q.epsilon(delta)
+	lower, upper, err := q.cutEpsilon(delta)
 	if err != nil {
 		return dp.Bound{}, err
 	}
@@ -109,6 +109,9 @@ func (a Accountant) deltas(ctx context.Context, events []dp.Event, epsilons []fl
 	for i, eps := range epsilons {
 		b := q.bound()
 		b.EpsilonLower, b.Epsilon, b.EpsilonUpper = eps, eps, eps
+		if q.tau > 0 {
+			p.lower[i], p.upper[i] = max(0, p.lower[i]-q.cutCost(eps)), min(1, (p.upper[i]+q.cutCost(eps))*(1+unit))
+		}
 		if b.Kind == dp.Exact && p.lower[i] == 0 {
 			b.Kind = dp.Upper // δ is too small for float64
 		}
@@ -122,7 +125,7 @@ func (a Accountant) deltas(ctx context.Context, events []dp.Event, epsilons []fl
 // kind returns dp.Upper for releases without a known attack, as before the end of the first epoch, or if only
 // an (ε, δ) is known.
 func (q query) kind(k dp.Kind, lower float64) dp.Kind {
-	if k == dp.Interval && lower == 0 && (len(q.events) > 0 || q.upperEnd || q.sampling == dp.Unsampled) {
+	if k == dp.Interval && lower == 0 && (len(q.events) > 0 || q.upperEnd || q.tau > 0 || q.sampling == dp.Unsampled) {
 		return dp.Upper
 	}
 	return k

@@ -22,6 +22,7 @@ type query struct {
 	others     []dp.Event // that are not rounds of training
 	upperEnd   bool       // only the upper end is asked for
 	less       float64    // what a lower end subtracts from ε, see fallback
+	tau        float64    // the probability that a truncated batch is cut, see uncut
 	accuracy   float64
 }
 
@@ -49,6 +50,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 	if q.accuracy == 0 {
 		q.accuracy = DefaultAccuracy
 	}
+	events, q.tau = uncut(events)
 	first := slices.IndexFunc(events, func(e dp.Event) bool { return e.Other == "" })
 	if len(events) == 0 {
 		wrong.notCovered("no events")
@@ -104,6 +106,9 @@ func (q *query) take(events, counted []dp.Event, first int, wrong *faults) {
 		}
 		if max(e.Group, 1) != max(events[first].Group, 1) { // 0 and 1 are both one record
 			wrong.notCovered("event %d: group = %d, must be %d as in event %d", i, e.Group, events[first].Group, first)
+		}
+		if _, err := e.Scheme(); e.Truncated != 0 { // uncut has replaced the others
+			wrong.uncovered = append(wrong.uncovered, fmt.Errorf("event %d: %w", i, err))
 		}
 		if e.Sampling.HasEpochs() || e.Group > 1 {
 			q.events = append(q.events, e)
@@ -268,7 +273,7 @@ func (f *faults) err() error {
 // bound returns the Bound of the query's answers without their numbers.
 func (q query) bound() dp.Bound {
 	b := dp.Bound{Kind: dp.Interval, Accountant: Accountant{}.Name(), Adjacency: q.adjacency, Sampling: q.sampling}
-	if q.exact() != nil && len(q.events) == 0 && len(q.others) == 0 || q.oneRelease() != nil {
+	if q.tau == 0 && (q.exact() != nil && len(q.events) == 0 && len(q.others) == 0 || q.oneRelease() != nil) {
 		b.Kind = dp.Exact
 	}
 	return b

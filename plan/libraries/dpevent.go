@@ -226,6 +226,7 @@ var shape = map[string][]string{
 	"PoissonSampledDpEvent":            {"sampling_probability", "event"},
 	"SampledWithoutReplacementDpEvent": {"source_dataset_size", "sample_size", "event"},
 	"RandomAllocationDpEvent":          {"event", "num_selected", "num_steps"},
+	truncatedEvent:                     {"dataset_size", "sampling_probability", "truncated_batch_size", "noise_multiplier"},
 	"SelfComposedDpEvent":              {"event", "count"},
 	"ComposedDpEvent":                  {"events"},
 	"NoOpDpEvent":                      {},
@@ -259,6 +260,8 @@ var covers = map[string]string{
 // allocationEvent is the event of random allocation. The order of its arguments is not settled, so
 // their names must be given, as Python prints them.
 const allocationEvent = "RandomAllocationDpEvent"
+
+const truncatedEvent = "TruncatedSubsampledGaussianDpEvent"
 
 // arguments returns the arguments of a call by name.
 func (v pyValue) arguments() (map[string]pyValue, error) {
@@ -324,6 +327,15 @@ func (v pyValue) plain(name string) (float64, error) {
 		return 0, fmt.Errorf("%s = %s, must be a number", name, v.text())
 	}
 	return v.number, nil
+}
+
+// rate returns the probability with which a record is sampled. dp.Event would take 0 as a rate that is not given.
+func (v pyValue) rate() (float64, error) {
+	q, err := v.plain("sampling_probability")
+	if err == nil && q == 0 {
+		err = errors.New("sampling_probability = 0, must be in (0, 1]")
+	}
+	return q, err
 }
 
 // count returns an integer of at least 1.
@@ -445,9 +457,14 @@ func (v pyValue) round(args map[string]pyValue) (e dp.Event, err error) {
 		e.NoiseMultiplier, err = args["noise_multiplier"].plain("noise_multiplier")
 		return e, err
 	case "PoissonSampledDpEvent":
-		if e.Rate, err = args["sampling_probability"].plain("sampling_probability"); err == nil && e.Rate == 0 {
-			err = errors.New("sampling_probability = 0, must be in (0, 1]")
-		}
+		e.Rate, err = args["sampling_probability"].rate()
+	case truncatedEvent:
+		var errs [4]error
+		e.DatasetSize, errs[0] = args["dataset_size"].count("dataset_size")
+		e.Rate, errs[1] = args["sampling_probability"].rate()
+		e.Truncated, errs[2] = args["truncated_batch_size"].count("truncated_batch_size")
+		e.NoiseMultiplier, errs[3] = args["noise_multiplier"].plain("noise_multiplier")
+		return e, errors.Join(errs[:]...)
 	case allocationEvent:
 		e.Sampling = dp.Allocation
 		var selected int

@@ -175,6 +175,9 @@ func Write(f Format, r Release) (Code, error) {
 	if f == LaTeX {
 		return writeLaTeX(r), nil
 	}
+	if n := r.Event.Truncated; n > 0 {
+		return Code{}, fmt.Errorf("truncated batch size = %d, must not be given for code, which does not cut batches: %w", n, dp.ErrNotCovered)
+	}
 	w, ok := writers[f]
 	if !ok {
 		_, err := ParseFormat(string(f))

@@ -40,6 +40,9 @@ func TestRecordsAreRead(t *testing.T) {
 		"SelfComposedDpEvent(event=RandomAllocationDpEvent(event=GaussianDpEvent(noise_multiplier=2.0), num_selected=1, " +
 			"num_steps=98), count=10)": {{Sampling: dp.Allocation, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 1. / 98,
 			Redraw: dp.EachEpoch, Count: 980}},
+		"SelfComposedDpEvent(event=TruncatedSubsampledGaussianDpEvent(dataset_size=60000, sampling_probability=0.01, " +
+			"truncated_batch_size=700, noise_multiplier=1.1), count=9)": {{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1,
+			Rate: 0.01, DatasetSize: 60000, Truncated: 700, Count: 9}},
 		"SelfComposedDpEvent(event=PoissonSampledDpEvent(sampling_probability=0.01, " +
 			"event=GaussianDpEvent(noise_multiplier=1.1)), count=1_000)": {poisson(1.1, 0.01, 1000)},
 		"dp_accounting.SelfComposedDpEvent(dp_accounting.PoissonSampledDpEvent(\n  1e-2, GaussianDpEvent(.5),\n), 7)": {
@@ -102,6 +105,9 @@ func TestRecordsThatAreRefused(t *testing.T) {
 		"RandomAllocationDpEvent(event=GaussianDpEvent(noise_multiplier=2.0), num_selected=10, num_steps=100)": "num_selected " +
 			"= 10 is not covered",
 		"RandomAllocationDpEvent(event=LaplaceDpEvent(1), num_selected=1, num_steps=9)": "of LaplaceDpEvent is not covered",
+		"TruncatedSubsampledGaussianDpEvent(100, 0.1, 101, 1)":                          "truncated batch size = 101, must be in [1, N = 100]",
+		"TruncatedSubsampledGaussianDpEvent(100, 0, 20, 1)":                             "sampling_probability = 0, must be in (0, 1]",
+		"TruncatedSubsampledGaussianDpEvent(100, 0.1, 0, 1)":                            "truncated_batch_size = 0",
 		"NonPrivateDpEvent()": "NonPrivateDpEvent is not covered",
 		"PoissonSampledDpEvent(0.1, LaplaceDpEvent(1))": "PoissonSampledDpEvent of " +
 			"LaplaceDpEvent is not covered",

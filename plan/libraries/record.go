@@ -76,6 +76,9 @@ func eventText(e dp.Event) (string, error) {
 	case scheme == dp.PoissonAddOrRemove:
 		return repeated(fmt.Sprintf("PoissonSampledDpEvent(sampling_probability=%s, event=%s)", decimal.Exactly(e.SampleRate()),
 			noise), e.Count), nil
+	case scheme == dp.TruncatedAddOrRemove:
+		return repeated(fmt.Sprintf("%s(dataset_size=%d, sampling_probability=%s, truncated_batch_size=%d, noise_multiplier=%s)",
+			truncatedEvent, e.DatasetSize, decimal.Exactly(e.SampleRate()), e.Truncated, decimal.Exactly(e.NoiseMultiplier)), e.Count), nil
 	case scheme == dp.AllocationAddOrRemove && e.Redraw == dp.EachEpoch && e.Count%e.Batches() == 0:
 		return repeated(fmt.Sprintf("RandomAllocationDpEvent(event=%s, num_selected=1, num_steps=%d)", noise, e.Batches()),
 			e.Count/e.Batches()), nil
@@ -115,6 +118,9 @@ func what(e dp.Event) string {
 	}
 	if e.Group > 1 {
 		return fmt.Sprintf("group = %d", e.Group)
+	}
+	if e.Truncated > 0 {
+		return fmt.Sprintf("truncated batch size = %d", e.Truncated)
 	}
 	return "sampling = " + string(e.Sampling)
 }

@@ -21,6 +21,8 @@ func TestRecordsAreReadBack(t *testing.T) {
 	laplace, pure, approximate, concentrated := other(dp.LaplaceNoise, 1), other(dp.PureDP, 2), other(dp.ApproximateDP, 1), other(dp.ConcentratedDP, 3)
 	laplace.NoiseMultiplier, pure.Epsilon, approximate.Epsilon, approximate.Delta, concentrated.Rho = 1./3, 0.1, 0.5, 1e-7, 0.01
 	allocation := dp.Event{Sampling: dp.Allocation, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1, Rate: 1. / 98, Redraw: dp.EachEpoch, Count: 980}
+	truncated := rounds(1, 0.01, 40)
+	truncated.Truncated, truncated.DatasetSize = 500, 30_000
 	bound := dp.Bound{Kind: dp.Upper, EpsilonUpper: 1, Epsilon: 1, Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}
 	of := func(s dp.Sampling) dp.Bound { b := bound; b.Sampling = s; return b }
 	for _, c := range []struct {
@@ -32,6 +34,7 @@ func TestRecordsAreReadBack(t *testing.T) {
 		{bound, []dp.Event{laplace, rounds(1.1, 0.004, 10_000), approximate, pure, concentrated}},
 		{of(dp.Unsampled), []dp.Event{laplace}},
 		{of(dp.Allocation), []dp.Event{allocation, laplace}},
+		{bound, []dp.Event{truncated}},
 	} {
 		r, err := OfEvents(c.events, c.bound)
 		if err != nil {
@@ -42,8 +45,11 @@ func TestRecordsAreReadBack(t *testing.T) {
 		if err := errors.Join(err, readErr); err != nil || !reflect.DeepEqual(h.Events, c.events) {
 			t.Errorf("%s: %+v, want %+v: %v", code.Text, h.Events, c.events, err)
 		}
+		if opacus, err := Write(Opacus, r); c.events[0].Truncated > 0 && !errors.Is(err, dp.ErrNotCovered) {
+			t.Errorf("code that does not cut batches: %s, %v", opacus.Text, err)
+		}
 		code, err = Write(OpacusHistory, r)
-		if trained := c.bound.Sampling == dp.Poisson && c.events[0].Other == ""; !trained {
+		if trained := c.bound.Sampling == dp.Poisson && c.events[0].Other == "" && c.events[0].Truncated == 0; !trained {
 			if !errors.Is(err, dp.ErrNotCovered) {
 				t.Errorf("a history of %+v: %s, %v", c.events, code.Text, err)
 			}

@@ -27,7 +27,8 @@ or a single one of these, or CSV with a header of the same names. "sample_size" 
 "dataset_size" may replace "sample_rate". "noise_multiplier" is another name for "sigma",
 and "count" for "steps". "sampling" and "adjacency" override the flags. "redraw" and
 "group" mean the same as the flags. With allocation or shuffling, rounds with another draw
-or another data loader are another element of the array.
+or another data loader are another element of the array. With "truncated_batch_size": B and
+"dataset_size", Poisson samples of more than B records are cut to B records.
 
 An element may also be a release that is not training, under the same adjacency:
   {"mechanism": "laplace", "noise_multiplier": 10}: noise scale / 1-norm sensitivity,
