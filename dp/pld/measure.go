@@ -46,9 +46,11 @@ type epoch struct {
 const steepness = 2.5
 
 // The grid. A sum of n coordinates has a relative variance of v/n, v = e^(1/σ²)-1, and its rounding
-// adds h²/6. So h falls with √n.
+// adds h²/6. So h falls with √n, to finestStep/(2σ²) and no further: ε is about 1/(2σ²) where σ is so small that
+// this is more.
 const (
 	finestShare = 0.02
+	finestStep  = 1e-4
 	coarsestH   = 0.025
 )
 
@@ -56,7 +58,7 @@ func (e epoch) grid() (h float64, halvings func(n float64) int) {
 	v := math.Expm1(min(1/(e.sigma*e.sigma), 4))
 	h = min(coarsestH/e.sigma, finestShare*math.Sqrt(v))
 	return h, func(n float64) int {
-		want := finestShare * math.Sqrt(v/n)
+		want := max(finestShare*math.Sqrt(v/n), finestStep/(2*e.sigma*e.sigma))
 		return int(max(0, math.Ceil(math.Log2(h/want))))
 	}
 }

@@ -217,6 +217,38 @@ func TestAllocationSweep(t *testing.T) {
 	}
 }
 
+// Where σ is tiny, as if a draw is kept for many epochs, the grid does not become finer than ε needs. It took 17 s
+// of CPU to answer for σ = 0.45, t = 4691 and 71 epochs.
+func TestGridOfTinyNoise(t *testing.T) {
+	h, halvings := (epoch{batches: 4691, sigma: 0.45 / math.Sqrt(71)}).grid()
+	if finest := math.Ldexp(h, -halvings(4691)); finest < 0.5e-4/(2*0.45*0.45/71) {
+		t.Errorf("grid width %v", finest)
+	}
+}
+
+// Random settings of persons: the ends do not cross, ε grows with the records and the rounds and falls with σ, and a
+// person with one record is a record.
+func TestGroupSweep(t *testing.T) {
+	r := rand.New(rand.NewPCG(40, 8))
+	for range 3 * testkit.Sweeps(t) {
+		e := event(logUniform(r, 1e-4, 0.1), logUniform(r, 0.6, 8), int(logUniform(r, 10, 20_000)))
+		delta := logUniform(r, 1e-9, 1e-4)
+		with := func(group int, sigma float64, count int) dp.Bound {
+			e := e
+			e.Group, e.NoiseMultiplier, e.Count = group, sigma, count
+			return epsilon(t, Accountant{}, delta, e)
+		}
+		k, s := int(logUniform(r, 2, 32)), e.NoiseMultiplier
+		b, fewer, quiet, longer := with(k, s, e.Count), with(k-1, s, e.Count), with(k, 1.2*s, e.Count), with(k, s, e.Count+1+e.Count/5)
+		if !sound(b) || fewer.EpsilonLower > b.EpsilonUpper || quiet.EpsilonLower > b.EpsilonUpper || longer.EpsilonUpper < b.EpsilonLower {
+			t.Errorf("%+v, δ = %v, group of %d: %+v, of one less %+v, with more noise %+v, longer %+v", e, delta, k, b, fewer, quiet, longer)
+		}
+		if one, record := with(1, s, e.Count), with(0, s, e.Count); one != record {
+			t.Errorf("%+v, δ = %v: one record %+v, a record %+v", e, delta, one, record)
+		}
+	}
+}
+
 // Rounds of different draws are not an epoch of one, in any order of events, and a part of an epoch
 // costs as much as the whole. Only finished epochs count from below.
 func TestPartsOfEpochs(t *testing.T) {
