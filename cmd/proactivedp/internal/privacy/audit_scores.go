@@ -105,6 +105,9 @@ func (f *auditFlags) draw(cmd *cobra.Command) error {
 			return err
 		}
 	}
+	if _, err := os.Lstat(f.out); err == nil {
+		return fmt.Errorf("--out = %s exists, and its coins may be those of a training: remove it, or name another file", f.out)
+	}
 	if err := files.Write(f.out, func(w io.Writer) error { return audit.DrawCanaries(w, n, root) }); err != nil {
 		return err
 	}

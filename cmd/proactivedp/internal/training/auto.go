@@ -83,7 +83,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 func (f *autoFlags) addTraining(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "schedule", "features", "input-scale",
-		"lambda", "split", "momentum", "average", "holdout", "seed", "seed-from-os", "exact", "metric", "at-most")
+		"lambda", "split", "momentum", "average", "holdout", "seed", "seed-from-os", "exact", "metric", "at-most", "clipping")
 	fs.Lookup("seed").Usage = "seed of the split, the deal and the default model, and without --seed-from-os of all " +
 		"randomness; a whole number of at least 0"
 	fs.Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for a " +
