@@ -141,6 +141,10 @@ func TestPersonsAreNotTornApart(t *testing.T) {
 	if _, err := Shard.Deal(d.All(), 1, root); err != nil {
 		t.Errorf("one shard: %v", err)
 	}
+	one := visits(t, 1, 5, 1, "")
+	if _, _, err := SplitByRecord(one, root); err == nil || !strings.Contains(err.Error(), "all records of a person are on one side") {
+		t.Errorf("one person: %v", err)
+	}
 	d.Train = d.Len() - 1
 	d.Person[d.Train] = d.Person[0]
 	if _, _, err := SplitByRecord(d, root); err == nil || !strings.Contains(err.Error(), "known persons") {

@@ -63,6 +63,9 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	train, test = d.All().byHash(root.Stream(rng.Split, 0, 0), TrainFraction, 1, false)
 	if train.Len() == 0 || test.Len() == 0 {
 		why := "equal records are on one side"
+		if d.Person != nil {
+			why = "all records of a person are on one side"
+		}
 		if d.Note != "" { // for example that noisy bounds made all records equal
 			why += "; " + d.Note
 		}
