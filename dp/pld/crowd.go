@@ -66,10 +66,12 @@ const maxCells, steepestLoss = 20_000, 3.5
 // For the upper one, L at x between the ends of a cell is rounded to L at one of the ends, without
 // bias. For the lower one, only the cell of x is kept.
 func (c crowd) measures(lost, count float64) (lower, upper *measure) {
-	tail := c.sigma * tailPoint(min(0.25, max(leastDelta, lost)/(4*count)))
-	lo, hi := -tail, float64(c.k)+tail
-	// The loss changes by at most k·d/σ² in a cell of width d.
-	d := min(c.sigma/50, 0.05*c.sigma*c.sigma/float64(c.k))
+	share := max(leastDelta, lost) / (8 * count) // of each tail, and of batches with more than most of the records
+	tail := c.sigma * tailPoint(min(0.25, share))
+	most := float64(c.most(share))
+	lo, hi := -tail, most+tail
+	// The loss changes by at most k·d/σ² in a cell of width d, and where it matters by about most·d/σ² or less.
+	d := min(c.sigma/50, 0.05*c.sigma*c.sigma/max(most, 1), 3*c.sigma*c.sigma/float64(c.k))
 	n := int(math.Ceil(min(maxCells, (hi-lo)/d)))
 	d = (hi - lo) / float64(n)
 	variance := c.sigma * c.sigma
@@ -128,6 +130,18 @@ func (c crowd) measures(lost, count float64) (lower, upper *measure) {
 		remove: above * (1 + 1e-9), add: (upperTail(-lo/c.sigma) + upperTail(hi/c.sigma)) * (1 + 1e-9),
 	}
 	return lower, upper
+}
+
+// most returns the number of records that are exceeded with a probability of at most share, about. It limits the
+// cells; what is beyond them is counted exactly.
+func (c crowd) most(share float64) int {
+	beyond := 0.0
+	for j := c.k; j > 0; j-- {
+		if beyond += math.Exp(c.logB[j]); beyond > share {
+			return j
+		}
+	}
+	return 0
 }
 
 // rise returns (L(x)-L(x-d))/L(x), from positive terms.

@@ -323,6 +323,11 @@ func TestGroups(t *testing.T) {
 	if b, want := epsilon(t, Accountant{}, 1e-5, e), epsilon(t, Accountant{}, 1e-5, event(1, 3./4, 5)); math.Abs(b.Epsilon/want.Epsilon-1) > 1e-9 {
 		t.Errorf("q = 1: %+v, want %+v", b, want)
 	}
+	e = event(1e-5, 1, 1000) // a large group of which a round has few records
+	e.Group = dp.MaxGroup
+	if b := epsilon(t, Accountant{}, 1e-5, e); !sound(b) || b.EpsilonUpper > 1.002*b.EpsilonLower {
+		t.Errorf("%+v: %+v", e, b)
+	}
 	e = event(0.1, 0.5, 10)
 	e.Group = dp.MaxGroup
 	if _, err := (Accountant{}).Epsilon(t.Context(), []dp.Event{e}, 1e-5); !errors.Is(err, dp.ErrNotCovered) {
