@@ -34,7 +34,8 @@
 // 2026, arXiv 2602.17284). One draw that is kept for E epochs is one epoch at σ/√E.
 //
 // The accountant covers Poisson rounds for persons with up to k records under add-or-remove
-// adjacency: see crowd.
+// adjacency: see crowd. It covers Poisson samples that are cut to a largest batch (dp.Event.Truncated) by an
+// addition to δ: see uncut.
 //
 // Shuffled batches have an upper bound without amplification, under zero-out and replace-one
 // adjacency: see [dp.Unamplified]. The lower bound is the larger one of the attacks in ends.go.
@@ -154,6 +155,7 @@
 //	usual        the law without the record. special has those with it, in one round at a random place
 //	measure      a discrete pair (P, Q) that bounds an epoch or a round from one side
 //	crowd        a Poisson round for a person with up to k records
+//	tau          the probability that a truncated batch is cut (cut.go)
 //	attack       a pair of distributions that occur: their ε is a lower bound
 //	present      the probability that a shuffled record is in some batch of an epoch
 package pld
