@@ -155,7 +155,8 @@ follow from its size and the noise.
 With several stages, each client judges the model by held-out records after each. A
 satisfied client stops training, still receives the model, and returns if its accuracy
 falls. What happens next then depends on released results, so every round passes a privacy
-filter that is fixed before the first release. A single stage is charged like train.
+filter that is fixed before the first release. A single stage is charged like train. With
+--person, ε is for a person, and there is only one stage.
 Nothing is released beyond ε, and the privacy statement always states the whole budget. With
 --partition replicate every record is in the data of every client, and pays for all rounds.
 
