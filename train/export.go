@@ -21,6 +21,9 @@ type Description struct {
 	*Saved
 }
 
+// ExportFormats returns the formats of Export. The files of each end with a dot and its name.
+func ExportFormats() []string { return []string{"npz", "safetensors", "onnx"} }
+
 // exports write a model in a format, by the ending of its files.
 var exports = map[string]func(io.Writer, exported) error{
 	".npz":         func(w io.Writer, e exported) error { return numpy.WriteArchive(w, e.arrays) },

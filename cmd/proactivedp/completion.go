@@ -225,9 +225,12 @@ func names[T ~string](of []T) []string {
 	return all
 }
 
-// formats offers the formats of pictures, or those of code.
+// formats offers the formats of models, of pictures or of code.
 func formats(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if cmd.Flags().Lookup("bare") != nil {
+	switch {
+	case cmd.Name() == "export":
+		return oneOf(train.ExportFormats()...)(cmd, args, typed)
+	case cmd.Flags().Lookup("bare") != nil:
 		return listOf(plots.Formats...)(cmd, args, typed)
 	}
 	return oneOf(cli.FormatNames()...)(cmd, args, typed)

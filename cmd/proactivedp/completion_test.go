@@ -57,6 +57,7 @@ func TestValuesAreOffered(t *testing.T) {
 		{"page --out ", "", files},
 		{"predict my.model --out ", "", files},
 		{"export my.model --out ", "", files},
+		{"export my.model --format ", "npz safetensors onnx", none},
 		{"auto --probe p", "phishing", none},
 		{"propose --probe p", "private phishing", none},
 		{"plan --method r", "rdp", none},

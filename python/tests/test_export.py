@@ -26,6 +26,7 @@ class TestExport(unittest.TestCase):
     def test_a_reader_agrees_with_predict(self) -> None:
         with open(PAGE, encoding="utf-8") as page:
             (reader,) = re.findall(r"^```python\n(import json.*?)^```", page.read(), re.M | re.S)
+        self.assertLessEqual(len(reader.splitlines()), 20)
         names: dict = {}
         exec(reader, names)
         draw = np.random.default_rng(1)
@@ -39,8 +40,8 @@ class TestExport(unittest.TestCase):
                                           random_state=1, epsilon=4).fit(X, np.minimum(y, classes - 1))
                     with open(path, "wb") as out:
                         out.write(c.model_)
-                    for ending in ".npz", ".safetensors", ".onnx":
-                        _program.run("export", path, "--out", path + ending)
+                    for format in "npz", "safetensors", "onnx":
+                        _program.run("export", path, "--format", format)
                     labels, p = names["probabilities"](path, X)
                     self.assertEqual(labels, [str(k) for k in range(classes)])
                     np.testing.assert_allclose(p, c.predict_proba(X), rtol=0, atol=2e-6)
@@ -52,8 +53,8 @@ class TestExport(unittest.TestCase):
                 r = PrivateRegressor(bounds=(-2, 2), target_bounds=(-1, 4), random_state=1, epsilon=4).fit(X, 3 * X[:, 0] + 1)
                 with open(path, "wb") as out:
                     out.write(r.model_)
-                for ending in ".npz", ".safetensors", ".onnx":
-                    _program.run("export", path, "--out", path + ending)
+                for format in "npz", "safetensors", "onnx":
+                    _program.run("export", path, "--format", format)
                 labels, values = names["probabilities"](path, X)
                 self.assertEqual(labels, [])
                 np.testing.assert_allclose(values, r.predict(X), rtol=0, atol=1e-5)

@@ -1,34 +1,40 @@
 package training
 
 import (
-	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/internal/files"
+	"proactivedp/internal/message"
 	"proactivedp/train"
 )
 
 func newExport() *cobra.Command {
-	var out string
+	var out, format string
 	cmd := &cobra.Command{
 		Use:   "export MODEL",
 		Short: "Write a model for other programs",
-		Long: `Write a model that train --save or auto --save wrote. The ending of --out decides the format:
-.npz (NumPy) and .safetensors have the weights as float32 arrays; .onnx has the whole
-computation, from float64 columns to probabilities, for models of rows. The layers, how
-records are prepared, the labels and the privacy are written next to it, to a file that ends
-with .json instead.
+		Long: `Write a model that train --save or auto --save wrote. --format names the format, or the
+ending of --out does: npz (NumPy) and safetensors have the weights as float32 arrays; onnx
+has the whole computation, from float64 columns to probabilities, for models of rows. The
+layers, how records are prepared, the labels and the privacy are written next to it, to a
+file that ends with .json instead.
+
+Without --out, the files are written next to MODEL and named like it: with --format npz,
+my.model gives my.npz and my.json.
 
 Exporting costs the training records no privacy (post-processing).`,
-		Example: "  proactivedp export my.model --out my.npz\n  proactivedp export my.model --out my.onnx",
+		Example: "  proactivedp export my.model --format npz\n  proactivedp export my.model --out elsewhere/my.onnx",
 		Args:    cli.OneArg("the file of a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if out == "" {
-				return cli.Usage(errors.New("--out is missing: it names the file to be written, which ends with .npz, " +
-					".safetensors or .onnx"))
+			out, err := exportPath(args[0], format, out)
+			if err != nil {
+				return cli.Usage(err)
 			}
 			about, err := train.CheckExport(out)
 			if err != nil {
@@ -36,7 +42,7 @@ Exporting costs the training records no privacy (post-processing).`,
 			}
 			for _, path := range []string{out, about} {
 				if cli.SameFile(path, args[0]) {
-					return cli.Usage(fmt.Errorf("--out = %s, must not replace the file of the model", out))
+					return cli.Usage(fmt.Errorf("%s must not replace the file of the model: give another --out", path))
 				}
 			}
 			if err := files.Check(out); err != nil {
@@ -54,6 +60,26 @@ Exporting costs the training records no privacy (post-processing).`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "`file` for the model, .npz, .safetensors or .onnx")
+	cmd.Flags().StringVar(&format, "format", "", strings.Join(train.ExportFormats(), ", ")+" (default: the ending of --out)")
+	cmd.Flags().StringVar(&out, "out", "", "`file` for the model (default: named like MODEL, with the ending of --format)")
 	return cmd
+}
+
+// exportPath returns the file to be written: out, or one that is named like the model. Its ending is the format, if
+// one is given.
+func exportPath(model, format, out string) (string, error) {
+	formats := train.ExportFormats()
+	last := len(formats) - 1
+	all := strings.Join(formats[:last], ", ") + " or " + formats[last]
+	switch ending := filepath.Ext(out); {
+	case format == "" && out == "":
+		return "", fmt.Errorf("--format is missing, must be %s: or name the file with --out", all)
+	case format != "" && !slices.Contains(formats, format):
+		return "", fmt.Errorf("--format = %q, must be %s%s", format, all, cli.Meant(message.Nearest(format, formats)))
+	case out == "":
+		return strings.TrimSuffix(model, ".model") + "." + format, nil
+	case format != "" && ending != "."+format:
+		return "", fmt.Errorf("--out = %s, must end with .%s, because --format is %s", out, format, format)
+	}
+	return out, nil
 }
