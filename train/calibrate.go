@@ -46,9 +46,8 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 	if err := plan.CheckEpsilon(targetEpsilon); err != nil {
 		return nil, fmt.Errorf("target %w", err)
 	}
-	if p.Spec.BoundsEpsilon >= targetEpsilon {
-		return nil, fmt.Errorf("target epsilon = %v, must be above the ε of the private bounds, %v", targetEpsilon,
-			p.Spec.BoundsEpsilon)
+	if err := p.Spec.checkTarget(targetEpsilon); err != nil {
+		return nil, err
 	}
 	events, err := p.recordEvents()
 	if err != nil {
@@ -63,6 +62,14 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 	calibrated.Config = &config
 	calibrated.Spec.NoiseMultiplier, calibrated.Spec.TargetEpsilon = sigma, targetEpsilon
 	return &calibrated, config.Validate()
+}
+
+// checkTarget returns an error if the private bounds leave nothing of the target epsilon for the training.
+func (s Spec) checkTarget(epsilon float64) error {
+	if s.BoundsEpsilon >= epsilon {
+		return fmt.Errorf("target epsilon = %v, must be above the ε of the private bounds, %v", epsilon, s.BoundsEpsilon)
+	}
+	return nil
 }
 
 // LeastNoise returns the smallest noise multiplier, rounded up to 7 digits, at which the events together cost a

@@ -313,6 +313,9 @@ func (s Spec) Validate() error {
 	errs = append(errs, s.checkPersons(p)...)
 	if s.BoundsEpsilon != 0 {
 		errs = append(errs, data.CheckBoundsEpsilon(s.BoundsEpsilon))
+		if s.TargetEpsilon != 0 {
+			errs = append(errs, s.checkTarget(s.TargetEpsilon))
+		}
 		if dp.NaturalAdjacency(dp.Sampling(s.Sampling)) != dp.AddOrRemove {
 			errs = append(errs, fmt.Errorf("sampling = %q, must be %q with private bounds, whose ε is for a record that is "+
 				"added or removed", s.Sampling, dp.Poisson))

@@ -105,7 +105,7 @@ func runOn(ctx context.Context, args []string, out *checkedWriter, stderr *repor
 	if usage {
 		text = cli.InFlags(cmd, text)
 	}
-	fmt.Fprintf(stderr, "proactivedp: %s\n", text)
+	stderr.Error(text) // if this fails, the exit status still says it
 	if usage {
 		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
 		return exitUsage

@@ -39,11 +39,11 @@ type Screen struct {
 	waiting string    // the last line of the terminal, if it shows the wait
 }
 
-// Event is a line of JSON on stderr: a message or the progress of some work. Text is the line of a
-// message. For progress, What is the work, Done the fraction of it that is done, Seconds how long it
+// Event is a line of JSON on stderr: a message, the error that ends the command, or the progress of some work. Text
+// is the line of a message, or the error with all its lines. For progress, What is the work, Done the fraction of it that is done, Seconds how long it
 // has taken, and Left an estimate of the seconds that are left.
 type Event struct {
-	Event   string   `json:"event"` // message or progress
+	Event   string   `json:"event"` // message, error or progress
 	Text    string   `json:"text,omitempty"`
 	What    string   `json:"what,omitempty"`
 	Done    *float64 `json:"done,omitempty"`
@@ -150,6 +150,18 @@ func (s *Screen) Write(text []byte) (int, error) {
 		}
 		s.line = rest
 	}
+}
+
+// Error writes the error with which a command ends.
+func (s *Screen) Error(text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	if s.json {
+		return s.event(Event{Event: "error", Text: text})
+	}
+	_, err := fmt.Fprintf(s.w, "proactivedp: %s\n", text)
+	return err
 }
 
 func (s *Screen) event(e Event) error {
