@@ -12,9 +12,13 @@ def main() -> int:
     except Error as error:
         print(f"proactivedp: {error}", file=sys.stderr)
         return 1
-    if os.name == "posix":
-        os.execv(command[0], command)  # signals then reach the program itself
-    return subprocess.call(command)
+    try:
+        if os.name == "posix":
+            os.execv(command[0], command)  # signals then reach the program itself
+        return subprocess.call(command)
+    except OSError as error:
+        print(f"proactivedp: {command[0]} cannot be run: {error.strerror}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._program import Infeasible, Wrong, flags, given, plain, process, run
+from ._program import Infeasible, Wrong, flags, given, listed, number, plain, process, run, understood
 
 
 def _aside() -> Any:
@@ -157,12 +157,13 @@ def plan(*, n: int, epochs: Optional[float] = None, batch_size: Optional[int] = 
                                   epsilon=target_epsilon, delta=delta, adjacency=adjacency, method=method,
                                   clients=clients, shared=shared, sampling=sampling, batches=batches,
                                   redraw=redraw, group=group))
-    if not p["feasible"]:
-        raise Infeasible(p.get("reason") or p["verdict"])
-    r, bound = p["run"], p["per_record"]
-    return Plan(p["n"], p["epochs"], r["sample_size"], r["rounds"], p["sigma"], r["sample_rate"],
-                bound["epsilon_lower"], bound["epsilon_upper"], p["delta"], p["adjacency"], p["sampling"],
-                p["accountant"], p["verdict"], p["statement"], p)
+    with understood():
+        if not p["feasible"]:
+            raise Infeasible(p.get("reason") or p["verdict"])
+        r, bound = p["run"], p["per_record"]
+        return Plan(p["n"], p["epochs"], r["sample_size"], r["rounds"], p["sigma"], r["sample_rate"],
+                    bound["epsilon_lower"], bound["epsilon_upper"], p["delta"], p["adjacency"], p["sampling"],
+                    p["accountant"], p["verdict"], p["statement"], p)
 
 
 def account(*runs: Union[Steps, Plan, Calibration], delta: Optional[float] = None, epsilon: Optional[float] = None,
@@ -171,17 +172,22 @@ def account(*runs: Union[Steps, Plan, Calibration], delta: Optional[float] = Non
 
     The runs must not depend on one another's results.
     """
+    for one in runs:
+        if not isinstance(one, (Steps, Plan, Calibration)):
+            raise Wrong(f"run = {one!r:.80}, must be Steps, a Plan or a Calibration: an entry (σ, rate, steps) of the history "
+                        "of an Opacus accountant is Steps(σ, steps, rate)")
     events = [event for one in runs for event in one._events()]
-    a = process.ask("account", given(events=events, delta=delta, epsilon=epsilon, accountant=accountant))
-    if len(a) != 1:
-        raise Wrong(f"accountant = {accountant!r}, must name one accountant")
-    b = a[0]
+    if plain("accountant", accountant) == "all":
+        raise Wrong("accountant = 'all', must name one accountant")
+    a = process.ask("account", {"events": events, **given(delta=delta, epsilon=epsilon, accountant=accountant)})
 
     def upper(name: str) -> float:  # an approximation proves no bound
         return float("inf") if b[name] is None else b[name]
 
-    return Account(b["epsilon_lower"], upper("epsilon_upper"), b["delta_lower"], upper("delta_upper"), b["adjacency"], b["sampling"],
-                   b["accountant"], b["kind"], b["statement"], b)
+    with understood():
+        (b,) = a
+        return Account(b["epsilon_lower"], upper("epsilon_upper"), b["delta_lower"], upper("delta_upper"), b["adjacency"],
+                       b["sampling"], b["accountant"], b["kind"], b["statement"], b)
 
 
 def calibrate(*, target_epsilon: float, delta: float, noise_multiplier: Optional[float] = None,
@@ -193,10 +199,11 @@ def calibrate(*, target_epsilon: float, delta: float, noise_multiplier: Optional
                                        sample_rate=sample_rate, steps=steps, sample_size=batch_size, dataset_size=n,
                                        sampling=sampling, adjacency=adjacency, redraw=redraw, group=group,
                                        accountant=accountant))
-    solved = {"sigma": "noise_multiplier", "sample_size": "batch_size"}.get(c["solved_for"], c["solved_for"])
-    return Calibration(solved, c["sigma"], c["sample_rate"], c["steps"], c.get("sample_size"), c.get("dataset_size"),
-                       c["epsilon_lower"], c["epsilon_upper"], c["delta"], c["adjacency"], c["sampling"],
-                       c["accountant"], c["statement"], c)
+    with understood():
+        solved = {"sigma": "noise_multiplier", "sample_size": "batch_size"}.get(c["solved_for"], c["solved_for"])
+        return Calibration(solved, c["sigma"], c["sample_rate"], c["steps"], c.get("sample_size"), c.get("dataset_size"),
+                           c["epsilon_lower"], c["epsilon_upper"], c["delta"], c["adjacency"], c["sampling"],
+                           c["accountant"], c["statement"], c)
 
 
 def propose(data: str, *, target_epsilon: Optional[float] = None, target_accuracy: Optional[float] = None,
@@ -207,17 +214,18 @@ def propose(data: str, *, target_epsilon: Optional[float] = None, target_accurac
     data is the name of a public data set or the path of a file. Each of options is the flag of
     `proactivedp propose` with its name, such as seeds=3 or label_map="no,yes".
     """
-    found = json.loads(run("propose", "--json", *flags(
+    printed = run("propose", "--json", *flags(
         data=data, target_epsilon=target_epsilon, target_accuracy=target_accuracy, delta=delta, model=model,
-        clients=clients, **options)))
+        clients=clients, **options))
     proposals = []
-    for p in found["proposals"]:
-        s, bound = p["setting"], p["certified"]["per_record"]
-        size = int(s["sample_size"])
-        proposals.append(Proposal(
-            p["rank"], p["predicted_accuracy"], p["predicted_low"], p["predicted_high"], s["model"], size, p["rounds"],
-            s["sigma"], s["clip"], s["eta0"] * size, bound["epsilon_lower"], bound["epsilon_upper"], p["delta"],
-            bound["adjacency"], bound["sampling"], bound["accountant"], p))
+    with understood():
+        for p in json.loads(printed)["proposals"]:
+            s, bound = p["setting"], p["certified"]["per_record"]
+            size = int(s["sample_size"])
+            proposals.append(Proposal(
+                p["rank"], p["predicted_accuracy"], p["predicted_low"], p["predicted_high"], s["model"], size,
+                p["rounds"], s["sigma"], s["clip"], s["eta0"] * size, bound["epsilon_lower"], bound["epsilon_upper"],
+                p["delta"], bound["adjacency"], bound["sampling"], bound["accountant"], p))
     return proposals
 
 
@@ -228,22 +236,24 @@ def audit_scores(member: Sequence[Any], score: Sequence[float], *, delta: float,
     member says of each canary whether it was in the training data, which a fair coin must have decided
     (secrets.randbelow(2)). score is the attack's, made without the coins; a higher one says member.
     """
-    if len(member) != len(score):
-        raise Wrong(f"member has {len(member)} values and score has {len(score)}, must be as many")
-    for m in member:
-        if plain("member", m) not in (0, 1):
-            raise Wrong(f"member = {m!r}, must be 0, 1, False or True")
-    import csv  # only here, because they take a third of the time that importing the package takes
-    import tempfile
+    members = [plain("member", m) for m in listed("member", member)]
+    scores = [number("score", s) for s in listed("score", score)]
+    if len(members) != len(scores):
+        raise Wrong(f"member has {len(members)} values and score has {len(scores)}, must be as many")
+    for m in members:
+        if m not in (0, 1):
+            raise Wrong(f"member = {m!r:.80}, must be 0, 1, False or True")
+    import tempfile  # only here, because it takes long, and plans do without it
 
-    handle, path = tempfile.mkstemp(suffix=".csv")
-    try:
-        with open(handle, "w", newline="") as out:
-            lines = csv.writer(out)
-            lines.writerow(["member", "score"])
-            lines.writerows([int(plain("member", m)), repr(float(s))] for m, s in zip(member, score))
-        a = json.loads(run("audit", "--json", *flags(scores=path, delta=delta, confidence=confidence,
-                                                     guesses=guesses)))
-    finally:
-        os.remove(path)
-    return Audit(a["epsilon_lower_bound"], a["delta"], a["confidence"], a["attack"]["auc"], a["canaries"], a)
+    with tempfile.TemporaryDirectory(prefix="proactivedp-") as folder:
+        with open(os.path.join(folder, "scores.csv"), "w", encoding="ascii") as out:
+            out.write("member,score\n")
+            out.writelines(f"{int(m)},{s!r}\n" for m, s in zip(members, scores))
+        try:
+            printed = run("audit", "--json", "--scores=scores.csv", *flags(delta=delta, confidence=confidence,
+                                                                           guesses=guesses), cwd=folder, failed=Wrong)
+        except Wrong as error:  # what is wrong with the file is wrong with what was given
+            raise Wrong(str(error).replace("scores.csv: scores: ", "")) from None
+    with understood():
+        a = json.loads(printed)
+        return Audit(a["epsilon_lower_bound"], a["delta"], a["confidence"], a["attack"]["auc"], a["canaries"], a)

@@ -7,7 +7,8 @@ import math
 import os
 import subprocess
 import threading
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Type
 
 
 class Error(Exception):
@@ -31,6 +32,8 @@ class Infeasible(Error):
 
 
 _KINDS = {"wrong": Wrong, "not-covered": NotCovered, "infeasible": Infeasible}
+for _error in (Error, *_KINDS.values()):
+    _error.__module__ = __package__  # as whoever catches them names them
 
 
 def program() -> str:
@@ -40,7 +43,28 @@ def program() -> str:
     if not os.path.isfile(path):
         raise Error(f"{path} does not exist: install a wheel, which contains the program, or build the program "
                     "and set PROACTIVEDP_PROGRAM to its path")
-    return path
+    return os.path.abspath(path)
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """The error for a program that cannot be started names it."""
+    try:
+        yield
+    except OSError as error:
+        raise Error(f"{program()} cannot be run: {error.strerror}") from error
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """The error for an answer that is not the one of this package's program says so."""
+    try:
+        yield
+    except Error:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, FileNotFoundError) as error:
+        raise Error(f"{program()} gave an answer that this package does not understand ({type(error).__name__}: {error}): "
+                    "it must be the program of the same version") from error
 
 
 def _environment(progress: str) -> Dict[str, str]:
@@ -48,27 +72,41 @@ def _environment(progress: str) -> Dict[str, str]:
     return {**os.environ, "PROACTIVEDP_PROGRESS": progress}
 
 
-def _messages(stderr: str) -> str:
-    """The messages among the lines of stderr, which are JSON events, without the progress."""
+def _message(stderr: str) -> str:
+    """The error among the lines of stderr, which are JSON events. What is no event, such as a crash, is one, too."""
     texts = []
-    for line in stderr.splitlines():
-        event = json.loads(line) if line.startswith('{"event":') else {"event": "message", "text": line}
-        text = event.get("text", "")
-        if event["event"] == "message" and not text.startswith("See proactivedp"):
-            texts.append(text.replace("proactivedp: ", ""))
+    for line in stderr.split("\n"):
+        try:
+            event = json.loads(line) if line.startswith('{"event":') else {"event": "error", "text": line}
+        except ValueError:  # the program was killed in the middle of it
+            continue
+        if event["event"] == "error":
+            texts.append(event["text"])
     return "\n".join(texts).strip()
 
 
-def run(*arguments: str, cwd: Optional[str] = None) -> str:
-    """Runs a command in a folder and returns what it prints to stdout."""
-    done = subprocess.run([os.path.abspath(program()), *arguments], cwd=cwd, stdin=subprocess.DEVNULL,
-                          capture_output=True, encoding="utf-8", env=_environment("json"))
+def run(*arguments: str, cwd: Optional[str] = None, failed: Type[Error] = Error) -> str:
+    """Runs a command in a folder and returns what it prints to stdout.
+
+    failed is the error if the command understood the request and could not carry it out.
+    """
+    with running():
+        try:
+            done = subprocess.run([program(), *arguments], cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True,
+                                  encoding="utf-8", errors="replace", env=_environment("json"))
+        except ValueError as error:  # an argument that no program can be given
+            raise Wrong(str(error)) from None
     if done.returncode:
-        refused = json.loads(done.stdout).get("refused") if done.stdout.startswith("{") else None
+        refused = None
+        if done.stdout.startswith("{"):
+            with understood():
+                refused = json.loads(done.stdout).get("refused")
         if refused:
             raise Infeasible(refused)
-        text = _messages(done.stderr) or f"the program ended with status {done.returncode}"
-        raise (Wrong if done.returncode == 2 else Error)(text)
+        text = _message(done.stderr)
+        if not text:
+            raise Error(f"the program ended with status {done.returncode}")
+        raise {1: failed, 2: Wrong}.get(done.returncode, Error)(text)
     return done.stdout
 
 
@@ -78,11 +116,24 @@ def flags(**values: Any) -> List[str]:
 
 
 def plain(name: str, value: Any) -> Any:
-    """A value as JSON has it. The error for a number that is not finite names it."""
+    """A value as JSON has it: a number, a string or a bool. The error for another one names it."""
+    given = value
     if hasattr(value, "item"):  # a scalar of NumPy
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        raise Wrong(f"{name} = {value}, must be finite")
+        try:
+            value = value.item()
+        except (TypeError, ValueError, RuntimeError):  # of several values
+            pass
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, (bool, int, float, str)):
+        raise Wrong(f"{name} = {given!r:.80}, must be a number, a string or a bool")
+    if isinstance(value, int) and value.bit_length() > 1023:
+        raise Wrong(f"{name} has {value.bit_length()} binary digits, must have at most 1023")
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise Wrong(f"{name} = {value}, must be finite")
+        if value.is_integer() and abs(value) <= 2**53:  # 5e4 records
+            return int(value)
     return value
 
 
@@ -91,45 +142,84 @@ def given(**values: Any) -> Dict[str, Any]:
     return {name: plain(name, value) for name, value in values.items() if value is not None}
 
 
+def number(name: str, value: Any) -> float:
+    """A value as a finite number. The error for another one names it."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise Wrong(f"{name} = {value!r:.80}, must be a number") from None
+    if not math.isfinite(found):
+        raise Wrong(f"{name} = {found}, must be finite")
+    return found
+
+
+def listed(name: str, values: Any) -> List[Any]:
+    """The values of a list, an array or a series. The error for what has no order names it."""
+    try:
+        if isinstance(values, (str, bytes, dict, set, frozenset)):
+            raise TypeError
+        return list(values)
+    except TypeError:
+        raise Wrong(f"{name} = {values!r:.80}, must be a list of values") from None
+
+
 class Process:
     """A `proactivedp ask`, which answers one question after the other. It starts with the first one."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._child: Optional[subprocess.Popen[bytes]] = None
+        self._asked = False  # whether a question waits for its answer
 
     def ask(self, kind: str, question: Mapping[str, Any]) -> Any:
         line = json.dumps({kind: question}, allow_nan=False).encode() + b"\n"
         with self._lock:
-            child = self._child
-            if child is None:
+            if self._asked:
+                # A handler of a signal asks while this thread waits for an answer. That answer must not be taken for
+                # the one of the handler's question, so another process answers this one.
+                other = Process()
+                try:
+                    return other.ask(kind, question)
+                finally:
+                    other.close()
+            if self._child is None:
                 # In a session of its own, Ctrl-C interrupts the question, and not the process in the middle of it.
-                child = self._child = subprocess.Popen([program(), "ask"], stdin=subprocess.PIPE,
-                                                       stdout=subprocess.PIPE, start_new_session=True,
-                                                       env=_environment(""))
-            assert child.stdin and child.stdout
-            answered = b""
+                # Without buffers, a process that is forked meanwhile has no part of a question or an answer.
+                with running():
+                    self._child = subprocess.Popen([program(), "ask"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                                   bufsize=0, start_new_session=True, env=_environment(""))
+            whole = False
             try:
-                child.stdin.write(line)
-                child.stdin.flush()
-                answered = child.stdout.readline()
-            except (BrokenPipeError, ConnectionResetError):
-                pass  # it has ended
-            finally:  # The next question must not get the answer of one that was interrupted.
+                self._asked = True
+                answered = _exchange(self._child, line)
                 if not answered.endswith(b"\n"):
+                    raise Error("the program ended without an answer; the next question starts it again")
+                with understood():
+                    answer = json.loads(answered)
+                    if "error" in answer:
+                        error = answer["error"]
+                        text = "\n".join(problem.removeprefix("line 1: ") for problem in error["problems"])
+                        found: Any = _KINDS.get(error["kind"], Error)(text, error.get("remedies", ()))
+                    else:
+                        found = answer[kind]
+                whole = True
+            finally:  # The next question must not get the answer of one that was interrupted.
+                self._asked = False
+                if not whole:
                     self._end(kill=True)
-        if not answered.endswith(b"\n"):
-            raise Error("the program ended without an answer; the next question starts it again")
-        answer = json.loads(answered)
-        if "error" in answer:
-            error = answer["error"]
-            raise _KINDS.get(error["kind"], Error)("\n".join(error["problems"]), error.get("remedies", ()))
-        return answer[kind]
+        if isinstance(found, Error):
+            raise found
+        return found
 
     def close(self) -> None:
         """Ends the process. The next question starts another one."""
         with self._lock:
-            self._end()
+            if self._asked and self._child:  # a handler of a signal ends it: the question gets no answer
+                self._child.kill()
+            else:
+                self._end()
 
     def _end(self, kill: bool = False) -> None:
         child, self._child = self._child, None
@@ -148,7 +238,25 @@ class Process:
         self.__init__()  # type: ignore[misc]
 
 
+def _exchange(child: subprocess.Popen[bytes], line: bytes) -> bytes:
+    """Writes a question and returns its answer, or the part of it that came before the process ended."""
+    assert child.stdin and child.stdout
+    answered = b""
+    try:
+        while line:
+            line = line[child.stdin.write(line) or 0:]
+        while not answered.endswith(b"\n"):
+            part = child.stdout.read(1 << 16)
+            if not part:
+                break
+            answered += part
+    except OSError:
+        pass  # it has ended
+    return answered
+
+
 process = Process()
-atexit.register(process.close)
+close = process.close
+atexit.register(close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=process.forget)

@@ -9,7 +9,6 @@ import array
 import csv
 import inspect
 import json
-import math
 import os
 import struct
 import tempfile
@@ -17,7 +16,7 @@ import zipfile
 from contextlib import contextmanager
 from typing import IO, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
-from ._program import Wrong, flags, run
+from ._program import Wrong, flags, listed, number, run, understood
 
 try:
     import numpy as np
@@ -77,15 +76,15 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         seed = ["--seed-from-os"] if self.random_state is None else flags(seed=self.random_state)
         with _folder() as folder:
             file, columns = _write(folder, X, y, test=True)
-            self.privacy_ = run("train", "--statement", "--save=model", *flags(
+            privacy = run("train", "--statement", "--save=model", *flags(
                 data=file, clients=1, target_epsilon=self.epsilon, delta=self.delta, epochs=self.epochs,
                 batch_size=self.batch_size, max_grad_norm=self.max_grad_norm, learning_rate=self.learning_rate, **options),
                 *self._bounds(folder, columns), *seed,
                 *(flags(features=columns, test="test.libsvm") if file.endswith(".libsvm") else []), cwd=folder).rstrip()
-            with open(os.path.join(folder, "model"), "rb") as saved:
-                self.model_ = saved.read()
-        self.details_: Dict[str, Any] = _header(self.model_)
-        self.n_features_in_ = columns
+            with understood(), open(os.path.join(folder, "model"), "rb") as saved:
+                model = saved.read()
+                self.details_: Dict[str, Any] = _header(model)
+        self.privacy_, self.model_, self.n_features_in_ = privacy, model, columns
 
     def _bounds(self, folder: str, columns: int) -> List[str]:
         """The flags of the bounds."""
@@ -94,11 +93,11 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         try:
             low, high = self.bounds  # type: ignore[misc]
         except (TypeError, ValueError):
-            raise Wrong(f"bounds = {self.bounds!r}, must be (low, high), each a number or one number per column, or "
+            raise Wrong(f"bounds = {self.bounds!r:.80}, must be (low, high), each a number or one number per column, or "
                         "'private:EPS', which spends EPS of epsilon on finding them") from None
-        if not hasattr(low, "__len__") and not hasattr(high, "__len__"):
-            return flags(normalise=f"bounds:{float(low)!r},{float(high)!r}")
-        lows, highs = ([float(v) for v in side] if hasattr(side, "__len__") else [float(side)] * columns
+        if all(getattr(side, "ndim", 0 if not hasattr(side, "__len__") else 1) == 0 for side in (low, high)):
+            return flags(normalise=f"bounds:{number('bounds', low)!r},{number('bounds', high)!r}")
+        lows, highs = ([number("bounds", v) for v in (side if hasattr(side, "__len__") else [side] * columns)]
                        for side in (low, high))
         if len(lows) != columns or len(highs) != columns:
             raise Wrong(f"bounds has {len(lows)} low and {len(highs)} high ends, must have one for each of {columns} columns")
@@ -110,7 +109,7 @@ class _Private(BaseEstimator):  # type: ignore[misc]
     def _predicted(self, X: Any, *options: str) -> Iterator[List[str]]:
         """The lines that `proactivedp predict` writes about the rows of X."""
         if not hasattr(self, "model_"):
-            error: Any = ValueError
+            error: Any = Wrong
             if validation:
                 from sklearn.exceptions import NotFittedError
                 error = NotFittedError
@@ -118,7 +117,9 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         if validation:
             X = _validate(self, X, accept_sparse="csr", dtype=["float64", "float32"], reset=False)
         with _folder() as folder:
-            file, _ = _write(folder, X)
+            file, columns = _write(folder, X)
+            if columns != self.n_features_in_:
+                raise Wrong(f"X has {columns} columns, must have the {self.n_features_in_} of fit")
             with _private(folder, "model") as out:
                 out.write(self.model_)
             run("predict", "model", *options, "--out=labels.csv", *flags(data=file),
@@ -169,16 +170,19 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
             X, y = _validate(self, X, y, accept_sparse="csr", dtype=["float64", "float32"])
             multiclass.check_classification_targets(y)
         labels = self._labels(y)
-        number = {label: i for i, label in enumerate(labels)}
-        if len(number) < 2 or len(number) < len(labels):
-            raise Wrong(f"classes has {len(number)} class{'es' * (len(number) != 1)} in {len(labels)} values, must "
+        values = y.tolist() if hasattr(y, "tolist") else listed("y", y)
+        try:
+            number_of = {label: i for i, label in enumerate(labels)}
+            unknown = [value for value in values if value not in number_of]
+        except TypeError as error:
+            raise Wrong(f"classes and y must have numbers, strings or bools: {error}") from None
+        if len(number_of) < 2 or len(number_of) < len(labels):
+            raise Wrong(f"classes has {len(number_of)} class{'es' * (len(number_of) != 1)} in {len(labels)} values, must "
                         "have at least two, each once")
-        values = y.tolist() if hasattr(y, "tolist") else list(y)
-        unknown = [value for value in values if value not in number]
         if unknown:
-            raise Wrong(f"y has the label {unknown[0]!r}, which is not one of classes")
-        model = "softmax" if self.model == "logreg" and len(number) > 2 else self.model
-        self._train(X, [number[value] for value in values], model=model, label_map=f"0..{len(number) - 1}")
+            raise Wrong(f"y has the label {unknown[0]!r:.80}, which is not one of classes")
+        model = "softmax" if self.model == "logreg" and len(number_of) > 2 else self.model
+        self._train(X, [number_of[value] for value in values], model=model, label_map=f"0..{len(number_of) - 1}")
         self.classes_ = labels if np is None else np.asarray(labels)
         return self
 
@@ -195,7 +199,7 @@ class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
     def _labels(self, y: Any) -> List[Any]:
         if self.classes is None:
             raise Wrong("classes is missing, must list all labels that may occur: that is public, and not found in y")
-        return [label.item() if hasattr(label, "item") else label for label in self.classes]
+        return [label.item() if hasattr(label, "item") else label for label in listed("classes", self.classes)]
 
     def _more_tags(self) -> Dict[str, Any]:  # scikit-learn before 1.6
         return {"poor_score": True, "non_deterministic": self.random_state is None}
@@ -232,14 +236,12 @@ class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
             X, y = _validate(self, X, y, accept_sparse="csr", dtype=["float64", "float32"], y_numeric=True,
                              ensure_min_samples=2)
         try:
-            low, high = (float(bound) for bound in self.target_bounds)  # type: ignore[union-attr]
+            low, high = self.target_bounds  # type: ignore[misc]
         except (TypeError, ValueError):
-            raise Wrong(f"target_bounds = {self.target_bounds!r}, must be (low, high): they are public, and not found in "
+            raise Wrong(f"target_bounds = {self.target_bounds!r:.80}, must be (low, high): they are public, and not found in "
                         "y") from None
-        values = [float(value) for value in y]
-        wrong = [i for i, value in enumerate(values) if not math.isfinite(value)]
-        if wrong:
-            raise Wrong(f"y[{wrong[0]}] is {values[wrong[0]]}, must be finite")
+        low, high = number("target_bounds", low), number("target_bounds", high)
+        values = [number(f"y[{i}]", value) for i, value in enumerate(listed("y", y))]
         self._train(X, values, model="linear", target_bounds=f"{low!r},{high!r}")
         return self
 
@@ -261,9 +263,13 @@ class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
 
 def _validate(estimator: Any, *arguments: Any, **options: Any) -> Any:
     """Checks the inputs of an estimator as scikit-learn does."""
-    if hasattr(validation, "validate_data"):  # scikit-learn from 1.6 on
-        return validation.validate_data(estimator, *arguments, **options)
-    return estimator._validate_data(*arguments, **options)
+    validate = getattr(validation, "validate_data", None)  # from 1.6 on
+    try:
+        if validate:
+            return validate(estimator, *arguments, **options)
+        return estimator._validate_data(*arguments, **options)
+    except OverflowError as error:
+        raise Wrong(str(error)) from None
 
 
 @contextmanager
@@ -287,7 +293,7 @@ def _write(folder: str, X: Any, y: Optional[List[Any]] = None, test: bool = Fals
     if hasattr(X, "tocsr"):
         if y is not None and len(y) != X.shape[0]:
             raise Wrong(f"X has {X.shape[0]} rows and y has {len(y)} values, must be as many")
-        X = X.tocsr()
+        X = _finite(X.tocsr())
         if not X.has_canonical_format:
             X = X.copy()  # the caller's stays as it is
             X.sum_duplicates()
@@ -318,18 +324,33 @@ def _write(folder: str, X: Any, y: Optional[List[Any]] = None, test: bool = Fals
 def _matrix(X: Any) -> Tuple[Tuple[int, int], str, Any]:
     """The shape, the type and the content of the rows X."""
     if np is not None:
-        a = np.ascontiguousarray(X)
-        a = a.astype("<f4" if a.dtype == np.float32 else "<f8", copy=False)
-        if a.ndim != 2 or 0 in a.shape:
-            raise Wrong(f"X has the shape {a.shape}, must have rows and columns")
+        a = np.ascontiguousarray(_finite(X))
         return (a.shape[0], a.shape[1]), a.dtype.str, a.data.cast("B")
-    rows = [[float(value) for value in row] for row in X]
+    rows = [[number(f"X[{i}]", value) for value in listed(f"X[{i}]", row)] for i, row in enumerate(listed("X", X))]
     if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
         raise Wrong("X must have rows of the same number of columns, at least one of each")
     content = array.array("d", (value for row in rows for value in row))
     if struct.pack("=d", 1) != struct.pack("<d", 1):
         content.byteswap()
     return (len(rows), len(rows[0])), "<f8", memoryview(content).cast("B")
+
+
+def _finite(X: Any) -> Any:
+    """The rows of an array or a sparse matrix as float32 or float64."""
+    try:
+        if not hasattr(X, "tocsr"):
+            X = np.asarray(X)
+        if X.dtype.kind not in "biufO":
+            raise TypeError(f"{X.dtype} is not a type of numbers")
+        X = X.astype("<f4" if X.dtype == np.float32 else "<f8", copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Wrong(f"X must have rows of numbers: {error}") from None
+    if X.ndim != 2 or 0 in X.shape:
+        raise Wrong(f"X has the shape {X.shape}, must have rows and columns")
+    values = X.data if hasattr(X, "tocsr") else X
+    if not np.isfinite(values).all():
+        raise Wrong("X has values that are infinite or not a number, must be finite")
+    return X
 
 
 def _add(archive: zipfile.ZipFile, name: str, shape: Tuple[int, ...], kind: str, content: Any) -> None:

@@ -16,8 +16,8 @@ class TestDocs(unittest.TestCase):
         self.assertTrue(blocks)
         test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "python.md", PAGE, 0)
         report: "list[str]" = []
-        doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append)
+        doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(test, out=report.append)
         self.assertEqual("".join(report), "")
 
     def test_the_docstring_of_the_package(self) -> None:
-        self.assertEqual(doctest.testmod(proactivedp).failed, 0)
+        self.assertEqual(doctest.testmod(proactivedp, verbose=False).failed, 0)

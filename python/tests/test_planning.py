@@ -8,9 +8,11 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 import proactivedp
 from proactivedp import Infeasible, NotCovered, Steps, Wrong, _program
@@ -94,12 +96,35 @@ class TestPlanning(unittest.TestCase):
             (Wrong, "member = '1', must be 0, 1", lambda: proactivedp.audit_scores(["1", 0], [0.5, 1], delta=1e-5)),
             (Infeasible, "infeasible: ", lambda: proactivedp.propose("synth-phishing", target_epsilon=1e-4, delta=1e-9,
                                                                      steps=5)),
+            (Wrong, "run = (1.1, 0.004, 6000), must be Steps, a Plan or a Calibration: an entry (σ, rate, steps)",
+             lambda: proactivedp.account((1.1, 0.004, 6000), delta=1e-5)),
+            (Wrong, "n = b'1', must be a number", lambda: proactivedp.plan(n=b"1")),
+            (Wrong, "n has 16610 binary digits", lambda: proactivedp.plan(n=10**5000)),
+            (Wrong, "plan.n is a JSON string, must be a number", lambda: proactivedp.plan(n="1")),
+            (Wrong, "score = nan, must be finite", lambda: proactivedp.audit_scores([0, 1], [0, float("nan")], delta=1e-5)),
+            (Wrong, "score = 'x', must be a number", lambda: proactivedp.audit_scores([0, 1], [0, "x"], delta=1e-5)),
+            (Wrong, "member = {0}, must be a list", lambda: proactivedp.audit_scores({0}, [0], delta=1e-5)),
+            (Wrong, "steps = [1], must be a number", lambda: proactivedp.propose("phishing", steps=[1])),
+            (Wrong, "embedded null byte", lambda: proactivedp.propose("a\0b", target_epsilon=1)),
+            (proactivedp.Error, "does not understand", lambda: proactivedp.propose("phishing", help=True)),
             (Wrong, "--frob", lambda: proactivedp.propose("phishing", frob=3)),
         ]:
             with self.subTest(text=text), self.assertRaises(error) as raised:
                 ask()
             self.assertIn(text, str(raised.exception))
             self.assertEqual(type(raised.exception).__module__, "proactivedp")
+        for scores, message in [
+            (([], []), "canaries = 0, must be in [20, 100000]"),
+            (([1] * 20, range(20)), "all 20 canaries have the same member: the audit needs canaries that were in the training "
+                                    "data and canaries that were not"),
+        ]:
+            with self.subTest(message=message), self.assertRaises(Wrong) as raised:
+                proactivedp.audit_scores(*scores, delta=1e-5)
+            self.assertEqual(str(raised.exception), message)  # it does not name the file that the program read
+
+    def test_whole_numbers_may_be_floats(self) -> None:
+        self.assertEqual(proactivedp.plan(n=5e4, epochs=20, target_epsilon=3, delta=1e-5),
+                         proactivedp.plan(n=50_000, epochs=20.0, target_epsilon=3.0, delta=1e-5))
 
     def test_answers_are_values(self) -> None:
         account = proactivedp.account(Steps(1.1, 100, sample_rate=0.01), delta=1e-5)
@@ -155,6 +180,87 @@ class TestProcess(unittest.TestCase):
             self.ask()
         self.ask()
 
+    def test_a_program_that_is_another_one(self) -> None:
+        """Whatever $PROACTIVEDP_PROGRAM names, an error says so, and the next question is not answered by it."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "program")
+            for mode, content, text in [
+                (0o600, "", "cannot be run: "),
+                (0o700, "\x7fELF", "cannot be run: "),
+                (0o700, "#!/bin/sh\ncat >&2 </dev/null; echo hello", "does not understand"),
+                (0o700, "#!/bin/sh\nprintf '\\377\\n'", "does not understand"),
+                (0o700, "#!/bin/sh\necho 3", "does not understand"),
+                (0o700, "#!/bin/sh\necho '[]'", "does not understand"),
+                (0o700, "#!/bin/sh\necho '{}'", "does not understand"),
+                (0o700, """#!/bin/sh\necho '{"plan":{}}'""", "does not understand"),
+                (0o700, """#!/bin/sh\necho '{"error":{}}'""", "does not understand"),
+                (0o700, "#!/bin/sh\nexit 7", "ended with"),
+            ]:
+                with open(path, "w", encoding="utf-8") as out:
+                    out.write(content + "\n")
+                os.chmod(path, mode)
+                proactivedp.close()
+                for ask in (lambda: proactivedp.plan(n=50_000, epochs=20, target_epsilon=3),
+                            lambda: proactivedp.audit_scores([0, 1] * 20, range(40), delta=1e-5),
+                            lambda: proactivedp.propose("phishing", target_epsilon=1),
+                            lambda: proactivedp.PrivateClassifier(bounds=(0, 1), classes=[0, 1]).fit([[0], [1]] * 9, [0, 1] * 9)):
+                    with self.subTest(content=content), mock.patch.dict(os.environ, PROACTIVEDP_PROGRAM=path), \
+                            self.assertRaisesRegex(proactivedp.Error, text + "|without an answer"):
+                        ask()
+                self.assertEqual(subprocess.run([sys.executable, "-m", "proactivedp"], capture_output=True, env={
+                    **os.environ, "PROACTIVEDP_PROGRAM": path, "PYTHONPATH": os.path.dirname(os.path.dirname(
+                        proactivedp.__file__))}).stderr.count(b"Traceback"), 0)
+        self.ask()
+
+    @unittest.skipUnless(hasattr(signal, "setitimer"), "no timer")
+    def test_a_handler_of_a_signal_asks_while_a_question_is_answered(self) -> None:
+        want, found = self.ask(), []
+        before = signal.signal(signal.SIGALRM, lambda *_: found.append(self.ask()))
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        plan = proactivedp.plan(n=50_000, epochs=20, target_epsilon=3, delta=1e-5)
+        for microseconds in range(1, 3000, 100):
+            asked = len(found)
+            signal.setitimer(signal.ITIMER_REAL, microseconds / 1e6)
+            while len(found) == asked:
+                self.assertEqual(proactivedp.plan(n=50_000, epochs=20, target_epsilon=3, delta=1e-5), plan)
+        self.assertEqual(found, [want] * 30)
+
+        signal.signal(signal.SIGALRM, lambda *_: proactivedp.close())
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with self.assertRaisesRegex(proactivedp.Error, "ended without an answer"):
+            for epsilon in range(1000):
+                proactivedp.plan(n=50_000, epochs=20, target_epsilon=1 + epsilon / 1000, delta=1e-5)
+        self.assertEqual(self.ask(), want)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork")
+    def test_a_process_that_is_forked_while_other_threads_ask(self) -> None:
+        """It does not hang, and neither gets an answer of the other."""
+        want, ended = self.ask(), threading.Event()
+        wrong: list = []
+
+        def asking() -> None:
+            while not ended.is_set():
+                try:
+                    if self.ask() != want:
+                        wrong.append("another answer")
+                except Exception as error:
+                    wrong.append(error)
+        threads = [threading.Thread(target=asking) for _ in range(2)]
+        for t in threads:
+            t.start()
+        fork = multiprocessing.get_context("fork")
+        answers = fork.Queue()
+        others = [fork.Process(target=forked, args=(self.ask, answers)) for _ in range(5)]
+        for other in others:
+            other.start()
+        self.assertEqual([answers.get(timeout=30) for _ in others], [want] * len(others))
+        for other in others:
+            other.join()
+        ended.set()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+
     @unittest.skipUnless(hasattr(os, "fork"), "no fork")
     def test_a_forked_process_asks_another_one(self) -> None:
         mine = self.ask()
@@ -182,11 +288,18 @@ class TestProcess(unittest.TestCase):
         self.assertEqual(self.ask(), proactivedp.account(Steps(1.1, 100, sample_rate=0.01), delta=1e-5))
 
     def test_import_is_light(self) -> None:
+        """Also if nothing is compiled yet, neither of the package nor of Python's library."""
         code = ("import sys, time; t = time.process_time(); import proactivedp; t = time.process_time() - t; "
-                "assert not {'numpy', 'sklearn', 'tempfile'} & sys.modules.keys(); print(t)")
-        seconds = min(float(subprocess.check_output([sys.executable, "-S", "-c", code], env={
-            **os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(proactivedp.__file__))})) for _ in range(3))
-        self.assertLess(seconds, 0.1)
+                "assert not {'typing', 'dataclasses', 'subprocess', 'numpy', 'sklearn'} & sys.modules.keys(); print(t); "
+                "proactivedp.Wrong; assert not {'numpy', 'sklearn', 'tempfile'} & sys.modules.keys(); "
+                "assert set(proactivedp.__all__) <= set(dir(proactivedp)); from proactivedp import *; plan, PrivateRegressor")
+        with tempfile.TemporaryDirectory() as empty:
+            seconds = [float(subprocess.check_output([sys.executable, "-S", "-B", "-c", code], env={
+                **os.environ, "PYTHONPYCACHEPREFIX": empty,
+                "PYTHONPATH": os.path.dirname(os.path.dirname(proactivedp.__file__))})) for _ in range(3)]
+        self.assertLess(min(seconds), 0.1)
+        with self.assertRaises(AttributeError):
+            proactivedp.plans
 
     def test_a_question_after_the_first_waits_little(self) -> None:
         run = Steps(1.1, 100, batch_size=100, n=10_000)

@@ -92,12 +92,47 @@ class TestClassifier(unittest.TestCase):
             ({"model": None}, "model = None, must be given"),
             ({"model": "tree"}, "tree"),
             ({"random_state": -1}, "seed"),
+            ({"bounds": (0, 10**400)}, "bounds = 1000"),
+            ({"bounds": ("a", 1)}, "bounds = 'a', must be a number"),
+            ({"bounds": ([0, float("nan")], 1)}, "bounds = nan, must be finite"),
+            ({"bounds": "private:5"}, "--target-epsilon = 1, must be above the ε of the private bounds, 5"),
+            ({"classes": 5}, "classes = 5, must be a list of values"),
+            ({"classes": [["no"], ["yes"]]}, "unhashable"),
+            ({"epsilon": [1]}, "target_epsilon = [1], must be a number"),
+            ({"epochs": 10**5000}, "epochs has 16610 binary digits"),
         ]:
             with self.subTest(options=options), self.assertRaises(Wrong) as raised:
                 classifier(**options).fit(X, y)
             self.assertIn(text, str(raised.exception))
         with self.assertRaisesRegex(ValueError, "not fitted"):
             classifier().predict(X)
+
+    def test_rows_that_are_not_numbers_are_refused(self) -> None:
+        X, y = rows(50)
+        c = classifier().fit(X, y)
+        for wrong in ([[1.0, float("nan")]], [[1.0, float("inf")]], [[1.0]], [[1.0, 2.0, 3.0]], [], [[]], [1.0, 2.0],
+                      [["a", "b"]], [[1.0, 2.0], [1.0]], [[1.0, 10**400]], [[1.0, None]], None, 5, "12"):
+            # scikit-learn, where it is installed, has its own errors.
+            for what in lambda: c.predict(wrong), lambda: classifier().fit(wrong, y[:1] * 2):
+                with self.subTest(wrong=str(wrong)[:40]), self.assertRaises(Exception) as raised:
+                    what()
+                self.assertIsInstance(raised.exception, (ValueError, TypeError) if estimators.validation else Wrong)
+        for labels in None, 5, [["no"]] * 50, y[:49]:
+            with self.subTest(labels=str(labels)[:40]), self.assertRaises(Exception) as raised:
+                classifier().fit(X, labels)
+            self.assertIsInstance(raised.exception, (ValueError, TypeError) if estimators.validation else Wrong)
+
+    def test_an_error_is_only_the_program_s(self) -> None:
+        """What train says about the settings that it chose is not a part of it."""
+        X, y = rows(50)
+        run = estimators.run
+
+        def elsewhere(*arguments, cwd):
+            return run(*[a.replace("--save=model", "--save=" + os.path.join(cwd, "no", "model")) for a in arguments], cwd=cwd)
+        with mock.patch.object(estimators, "run", elsewhere), self.assertRaises(proactivedp.Error) as raised:
+            classifier().fit(X, y)
+        self.assertRegex(str(raised.exception), r"\A\S+model: .*\Z")
+        self.assertNotIsInstance(raised.exception, Wrong)
 
     def test_records_are_private_and_do_not_stay(self) -> None:
         modes = []
@@ -188,7 +223,7 @@ class TestRegressor(unittest.TestCase):
             with self.subTest(options=options), self.assertRaises(Wrong) as raised:
                 regressor(**options).fit(X, [float(a) for a, _ in X])
             self.assertIn(text, str(raised.exception))
-        with self.assertRaisesRegex(ValueError, r"y\[1\] is inf, must be finite|Input y contains (NaN|infinity)"):
+        with self.assertRaisesRegex(ValueError, r"y\[1\] = inf, must be finite|Input y contains (NaN|infinity)"):
             regressor().fit(X, [0.0, float("inf")] + [float("nan")] * 48)
         with self.assertRaisesRegex(ValueError, "not fitted"):
             regressor().predict(X)
