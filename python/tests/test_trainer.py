@@ -53,8 +53,8 @@ class TestTrainer(unittest.TestCase):
             def zero_grad(self):
                 pass
 
-        Optimizer.__name__ = "DPOptimizer"
-        torch = mock.MagicMock()
+        Optimizer.__name__, Optimizer.__module__ = "DPOptimizer", "opacus.optimizers.optimizer"
+        torch = test_opacus.torch()
         torch.utils.data.Subset = lambda rows, part: part
         torch.utils.data.DataLoader = lambda rows, batch_size: []
         stand_ins = {
