@@ -1,4 +1,4 @@
-"""proactivedp.opacus with stand-ins that have the names of Opacus 1.5.4 and 1.6.0, and with Opacus itself if it is installed."""
+"""proactivedp.opacus with stand-ins that have the names of Opacus 1.5.4, and with Opacus itself if it is installed."""
 import dataclasses
 import importlib.util
 import random
