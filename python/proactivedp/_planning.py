@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
@@ -61,6 +62,14 @@ class Plan:
 
     def _events(self) -> List[Dict[str, Any]]:
         return self.details["releases"][0]["events"]  # type: ignore[no-any-return]
+
+
+def warn_of_persons(plan: Plan) -> None:
+    """Warns that a library that runs the plan counts the cost of one record, if the plan is for persons with several."""
+    group = plan.details.get("group", 1)
+    if group > 1:
+        warnings.warn(f"the ε of the plan is for a person with up to {group} records, and that of the library is for one "
+                      "record", stacklevel=3)
 
 
 @dataclass(frozen=True)

@@ -235,7 +235,12 @@ class Process:
 
     def forget(self) -> None:
         """Leaves the process to the parent of a process that was forked."""
+        child = self._child
         self.__init__()  # type: ignore[misc]
+        if child and child.stdin and child.stdout:
+            child.stdin.close()
+            child.stdout.close()
+            child.returncode = 0  # the parent waits for it
 
 
 def _exchange(child: subprocess.Popen[bytes], line: bytes) -> bytes:

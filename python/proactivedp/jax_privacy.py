@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any, List
 
-from ._planning import Plan
+from ._planning import Plan, warn_of_persons
 from ._program import Wrong
 
 
@@ -26,6 +26,7 @@ def verify(plan: Plan, execution_plan: Any) -> None:
         if not isinstance(value, float) or not math.isclose(value, plan.sample_rate, rel_tol=1e-12, abs_tol=0):
             problems.append(f"{name} = {value!r}, must be {plan.sample_rate!r}")
 
+    warn_of_persons(plan)
     need("plan.sampling", plan.sampling, "poisson")
     need("plan.adjacency", plan.adjacency, "add-or-remove")
     need("clients of the plan", plan.details["clients"], 1)

@@ -9,7 +9,7 @@ import math
 import warnings
 from typing import Any, List, Tuple
 
-from ._planning import Plan
+from ._planning import Plan, warn_of_persons
 from ._program import Wrong
 
 
@@ -116,10 +116,8 @@ def verify(plan: Plan, engine: Any, *, optimizer: Any, data_loader: Any, module:
             if seed is not None and _chosen(seed):
                 problems.append(f"{name}.generator has the seed {seed}, which was not drawn at random, so that others could "
                                 "compute the noise or the samples: call torch.seed() after torch.manual_seed()")
-    group = plan.details.get("group", 1)
-    if group > 1 and not finished:
-        warnings.warn(f"the plan's ε is for a person with up to {group} records, and that of the engine is for one record",
-                      stacklevel=2)
+    if not finished:
+        warn_of_persons(plan)
     if not engine.secure_mode and not finished:
         warnings.warn("the noise is from PyTorch's generator, which is not cryptographic: PrivacyEngine(secure_mode=True) "
                       "has one for a release", stacklevel=2)

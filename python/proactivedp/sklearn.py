@@ -16,7 +16,7 @@ import zipfile
 from contextlib import contextmanager
 from typing import IO, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
-from ._program import Wrong, flags, listed, number, run, understood
+from ._program import Wrong, flags, listed, number, plain, run, understood
 
 try:
     import numpy as np
@@ -73,11 +73,11 @@ class _Private(BaseEstimator):  # type: ignore[misc]
         for name in "epsilon", "model":
             if getattr(self, name, "") is None:
                 raise Wrong(f"{name} = None, must be given")
-        seed = ["--seed-from-os"] if self.random_state is None else flags(seed=self.random_state)
+        seed = ["--seed-from-os"] if self.random_state is None else flags(seed=plain("random_state", self.random_state))
         with _folder() as folder:
             file, columns = _write(folder, X, y, test=True)
             privacy = run("train", "--statement", "--save=model", *flags(
-                data=file, clients=1, target_epsilon=self.epsilon, delta=self.delta, epochs=self.epochs,
+                data=file, clients=1, target_epsilon=plain("epsilon", self.epsilon), delta=self.delta, epochs=self.epochs,
                 batch_size=self.batch_size, max_grad_norm=self.max_grad_norm, learning_rate=self.learning_rate, **options),
                 *self._bounds(folder, columns), *seed,
                 *(flags(features=columns, test="test.libsvm") if file.endswith(".libsvm") else []), cwd=folder).rstrip()

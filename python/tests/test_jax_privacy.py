@@ -80,6 +80,11 @@ class Verify(unittest.TestCase):
     def test_what_is_planned(self) -> None:
         jax_privacy.verify(self.plan, made(self.plan))
 
+    def test_a_plan_for_persons_says_whose_ε_it_is(self) -> None:
+        plan = proactivedp.plan(n=2000, batch_size=100, steps=60, target_epsilon=2, delta=1e-5, group=3)
+        with self.assertWarnsRegex(UserWarning, "for a person with up to 3 records, and that of the library is for one"):
+            jax_privacy.verify(plan, made(plan))
+
     def test_what_is_not(self) -> None:
         self.refused("noise_multiplier of dp_event = 1.0, must be", noise=1.0)
         self.refused("iterations = 61, must be 60", "dp_event.count = 61", steps=61)

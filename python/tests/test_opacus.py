@@ -227,7 +227,7 @@ class TestOpacus(unittest.TestCase):
     def test_a_plan_for_persons_says_whose_ε_it_is(self) -> None:
         self.plan = proactivedp.plan(n=2000, batch_size=100, steps=60, target_epsilon=2, delta=1e-5, group=3)
         self.made(Engine())
-        with self.assertWarnsRegex(UserWarning, "ε is for a person with up to 3 records, and that of the engine is for one"):
+        with self.assertWarnsRegex(UserWarning, "for a person with up to 3 records, and that of the library is for one"):
             opacus.verify(self.plan, self.engine, optimizer=self.optimizer, data_loader=self.loader)
 
     def test_plans_that_opacus_does_not_run(self) -> None:
