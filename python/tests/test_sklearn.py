@@ -118,7 +118,7 @@ class TestClassifier(unittest.TestCase):
                 with self.subTest(wrong=str(wrong)[:40]), self.assertRaises(Exception) as raised:
                     what()
                 self.assertIsInstance(raised.exception, (ValueError, TypeError) if estimators.validation else Wrong)
-        for labels in None, 5, [["no"]] * 50, y[:49]:
+        for labels in None, 5, [["no", "no"]] * 50, y[:49]:
             with self.subTest(labels=str(labels)[:40]), self.assertRaises(Exception) as raised:
                 classifier().fit(X, labels)
             self.assertIsInstance(raised.exception, (ValueError, TypeError) if estimators.validation else Wrong)
