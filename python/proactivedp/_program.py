@@ -72,17 +72,20 @@ def _environment(progress: str) -> Dict[str, str]:
     return {**os.environ, "PROACTIVEDP_PROGRESS": progress}
 
 
-def _message(stderr: str) -> str:
-    """The error among the lines of stderr, which are JSON events. What is no event, such as a crash, is one, too."""
-    texts = []
+def _failure(status: int, stderr: str, failed: Type[Error]) -> Error:
+    """The error of a command that ended with a status other than 0. Lines of stderr are JSON events, or those of a
+    crash."""
+    errors, others = [], []
     for line in stderr.split("\n"):
         try:
-            event = json.loads(line) if line.startswith('{"event":') else {"event": "error", "text": line}
-        except ValueError:  # the program was killed in the middle of it
-            continue
-        if event["event"] == "error":
-            texts.append(event["text"])
-    return "\n".join(texts).strip()
+            event = json.loads(line)
+            if event["event"] == "error":
+                errors.append(event["text"])
+        except (ValueError, LookupError, TypeError):
+            others.append(line)
+    if errors:
+        return {1: failed, 2: Wrong}.get(status, Error)("\n".join(errors))
+    return Error("\n".join([f"the program ended with status {status}", *others]).rstrip())
 
 
 def run(*arguments: str, cwd: Optional[str] = None, failed: Type[Error] = Error) -> str:
@@ -103,10 +106,7 @@ def run(*arguments: str, cwd: Optional[str] = None, failed: Type[Error] = Error)
                 refused = json.loads(done.stdout).get("refused")
         if refused:
             raise Infeasible(refused)
-        text = _message(done.stderr)
-        if not text:
-            raise Error(f"the program ended with status {done.returncode}")
-        raise {1: failed, 2: Wrong}.get(done.returncode, Error)(text)
+        raise _failure(done.returncode, done.stderr, failed)
     return done.stdout
 
 

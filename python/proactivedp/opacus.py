@@ -90,7 +90,7 @@ def verify(plan: Plan, engine: Any, *, optimizer: Any, data_loader: Any, module:
             need("module.max_grad_norm", getattr(module, "max_grad_norm", None), norm,
                  ": the module clips, so verify needs it")
         for name in _METHODS:
-            if name in vars(optimizer) or not _of_opacus(getattr(optimizer, name)):
+            if name in vars(optimizer) or not _of_opacus(getattr(optimizer, name, None)):
                 problems.append(f"optimizer.{name} is replaced, must be the method of Opacus")
         need("optimizer.secure_mode", optimizer.secure_mode, engine.secure_mode, ", that of the engine")
         if optimizer.step_hook is None:

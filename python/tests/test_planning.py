@@ -194,7 +194,7 @@ class TestProcess(unittest.TestCase):
                 (0o700, "#!/bin/sh\necho '{}'", "does not understand"),
                 (0o700, """#!/bin/sh\necho '{"plan":{}}'""", "does not understand"),
                 (0o700, """#!/bin/sh\necho '{"error":{}}'""", "does not understand"),
-                (0o700, "#!/bin/sh\nexit 7", "ended with"),
+                (0o700, "#!/bin/sh\necho 'panic: x' >&2; exit 2", "ended with status 2\npanic: x$"),  # as Go's programs crash
             ]:
                 with open(path, "w", encoding="utf-8") as out:
                     out.write(content + "\n")
@@ -205,8 +205,9 @@ class TestProcess(unittest.TestCase):
                             lambda: proactivedp.propose("phishing", target_epsilon=1),
                             lambda: proactivedp.PrivateClassifier(bounds=(0, 1), classes=[0, 1]).fit([[0], [1]] * 9, [0, 1] * 9)):
                     with self.subTest(content=content), mock.patch.dict(os.environ, PROACTIVEDP_PROGRAM=path), \
-                            self.assertRaisesRegex(proactivedp.Error, text + "|without an answer"):
+                            self.assertRaisesRegex(proactivedp.Error, text + "|without an answer") as raised:
                         ask()
+                    self.assertIs(type(raised.exception), proactivedp.Error)
                 self.assertEqual(subprocess.run([sys.executable, "-m", "proactivedp"], capture_output=True, env={
                     **os.environ, "PROACTIVEDP_PROGRAM": path, "PYTHONPATH": os.path.dirname(os.path.dirname(
                         proactivedp.__file__))}).stderr.count(b"Traceback"), 0)
