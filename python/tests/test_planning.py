@@ -194,7 +194,7 @@ class TestProcess(unittest.TestCase):
                 (0o700, "#!/bin/sh\necho '{}'", "does not understand"),
                 (0o700, """#!/bin/sh\necho '{"plan":{}}'""", "does not understand"),
                 (0o700, """#!/bin/sh\necho '{"error":{}}'""", "does not understand"),
-                (0o700, "#!/bin/sh\necho 'panic: x' >&2; exit 2", "ended with status 2\npanic: x$"),  # as Go's programs crash
+                (0o700, "#!/bin/sh\n[ $1 = ask ] || echo 'panic: x' >&2; exit 2", "ended with status 2\npanic: x$"),  # as Go's programs crash
             ]:
                 with open(path, "w", encoding="utf-8") as out:
                     out.write(content + "\n")

@@ -1,7 +1,11 @@
 package training
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,6 +49,9 @@ Exporting costs the training records no privacy (post-processing).`,
 					return cli.Usage(fmt.Errorf("%s must not replace the file of the model: give another --out", path))
 				}
 			}
+			if err := describes(about); err != nil {
+				return cli.Usage(err)
+			}
 			if err := files.Check(out); err != nil {
 				return err
 			}
@@ -82,4 +89,23 @@ func exportPath(model, format, out string) (string, error) {
 		return "", fmt.Errorf("--out = %s, must end with .%s, because --format is %s", out, format, format)
 	}
 	return out, nil
+}
+
+// describes returns an error if the file at path exists and an export did not write it. Users name the file of the
+// weights, and may have another JSON file of this name, such as the report of the training.
+func describes(path string) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var is struct {
+		Layers []json.RawMessage `json:"layers"`
+	}
+	if json.Unmarshal(text, &is) != nil || is.Layers == nil {
+		return fmt.Errorf("%s exists and does not describe a model, must not be replaced: give another --out", path)
+	}
+	return nil
 }
