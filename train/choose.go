@@ -241,8 +241,8 @@ func (p *Prepared) size(ctx context.Context, spec *Spec, open Open, epsilon floa
 	}
 	b := planned.Recommended
 	if b == nil {
-		return 0, "", fmt.Errorf("no batch size fits ε = %s%s at δ = %s with %s: %s; give --batch-size and --steps, a larger "+
-			"ε or more records", decimal.Exactly(of), whom, decimal.Exactly(delta), decimal.Many(n, "record"), planned.Reason)
+		return 0, "", infeasible(fmt.Sprintf("no batch size fits ε = %s%s at δ = %s with %s: %s; give --batch-size and --steps, "+
+			"a larger ε or more records", decimal.Exactly(of), whom, decimal.Exactly(delta), decimal.Many(n, "record"), planned.Reason))
 	}
 	spec.SampleSize = strconv.Itoa(b.SampleSize)
 	if open.GradComps {
@@ -253,6 +253,12 @@ func (p *Prepared) size(ctx context.Context, spec *Spec, open Open, epsilon floa
 	}
 	return *b.Sigma, fmt.Sprintf(" (%g epochs; %s)", epochs, b.Reason), nil
 }
+
+// infeasible is a plan.Infeasible with a text of its own.
+type infeasible string
+
+func (e infeasible) Error() string { return string(e) }
+func (infeasible) Unwrap() error   { return new(plan.Infeasible) }
 
 // step returns the step size η₀ for noise sigma, or for the noise that ε needs if sigma is NaN. It has
 // three digits.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/machines"
 	"proactivedp/cmd/proactivedp/internal/privacy"
@@ -105,7 +106,11 @@ func runOn(ctx context.Context, args []string, out *checkedWriter, stderr *repor
 	if usage {
 		text = cli.InFlags(cmd, text)
 	}
-	stderr.Error(text) // if this fails, the exit status still says it
+	kind := answer.NewProblem(ctx, err).Kind
+	if !usage && kind == answer.Wrong {
+		kind = "failed"
+	}
+	stderr.Error(text, kind) // if this fails, the exit status still says it
 	if usage {
 		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
 		return exitUsage

@@ -40,11 +40,12 @@ type Screen struct {
 }
 
 // Event is a line of JSON on stderr: a message, the error that ends the command, or the progress of some work. Text
-// is the line of a message, or the error with all its lines. For progress, What is the work, Done the fraction of it that is done, Seconds how long it
+// is the line of a message, or the error with all its lines, and Kind what kind of error it is. For progress, What is the work, Done the fraction of it that is done, Seconds how long it
 // has taken, and Left an estimate of the seconds that are left.
 type Event struct {
 	Event   string   `json:"event"` // message, error or progress
 	Text    string   `json:"text,omitempty"`
+	Kind    string   `json:"kind,omitempty"`
 	What    string   `json:"what,omitempty"`
 	Done    *float64 `json:"done,omitempty"`
 	Seconds float64  `json:"seconds,omitempty"`
@@ -152,13 +153,13 @@ func (s *Screen) Write(text []byte) (int, error) {
 	}
 }
 
-// Error writes the error with which a command ends.
-func (s *Screen) Error(text string) error {
+// Error writes the error with which a command ends. Events also have its kind.
+func (s *Screen) Error(text, kind string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
 	if s.json {
-		return s.event(Event{Event: "error", Text: text})
+		return s.event(Event{Event: "error", Text: text, Kind: kind})
 	}
 	_, err := fmt.Fprintf(s.w, "proactivedp: %s\n", text)
 	return err

@@ -64,7 +64,7 @@ func TestProgressAsEvents(t *testing.T) {
 		s.Begin("proactivedp train")
 		fmt.Fprint(s, "proactivedp: one\ntw")
 		fmt.Fprint(s, "o\n")
-		s.Error("three\nfour")
+		s.Error("three\nfour", "wrong")
 		bar := NewBar(s, "training", 100)
 		time.Sleep(time.Second)
 		for range 4 {
@@ -80,7 +80,7 @@ func TestProgressAsEvents(t *testing.T) {
 			got = append(got, strings.TrimSuffix(line, "\n"))
 		}
 		want := []string{`{"event":"message","text":"proactivedp: one"}`, `{"event":"message","text":"two"}`,
-			`{"event":"error","text":"three\nfour"}`,
+			`{"event":"error","text":"three\nfour","kind":"wrong"}`,
 			`{"event":"progress","what":"training","done":0.25,"seconds":1,"seconds_left":3}`,
 			`{"event":"progress","what":"training","done":0.75,"seconds":2,"seconds_left":0.666666666}`,
 			`{"event":"progress","what":"training","done":1,"seconds":2.5}`}

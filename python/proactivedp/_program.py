@@ -75,16 +75,14 @@ def _environment(progress: str) -> Dict[str, str]:
 def _failure(status: int, stderr: str, failed: Type[Error]) -> Error:
     """The error of a command that ended with a status other than 0. Lines of stderr are JSON events, or those of a
     crash."""
-    errors, others = [], []
+    others = []
     for line in stderr.split("\n"):
         try:
             event = json.loads(line)
             if event["event"] == "error":
-                errors.append(event["text"])
+                return {"failed": failed, **_KINDS}.get(event["kind"], Error)(event["text"])
         except (ValueError, LookupError, TypeError):
             others.append(line)
-    if errors:
-        return {1: failed, 2: Wrong}.get(status, Error)("\n".join(errors))
     return Error("\n".join([f"the program ended with status {status}", *others]).rstrip())
 
 

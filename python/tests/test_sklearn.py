@@ -123,6 +123,13 @@ class TestClassifier(unittest.TestCase):
                 classifier().fit(X, labels)
             self.assertIsInstance(raised.exception, (ValueError, TypeError) if estimators.validation else Wrong)
 
+    def test_a_budget_that_no_setting_meets(self) -> None:
+        X, y = rows(50)
+        for options in {}, {"batch_size": 10}:
+            with self.subTest(options=options), self.assertRaises(proactivedp.Infeasible) as raised:
+                classifier(epsilon=1e-7, delta=1e-15, **options).fit(X, y)
+            self.assertIn("even σ = 1e+06 costs ε", str(raised.exception))
+
     def test_an_error_is_only_the_program_s(self) -> None:
         """What train says about the settings that it chose is not a part of it."""
         X, y = rows(50)
