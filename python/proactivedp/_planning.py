@@ -68,8 +68,7 @@ def warn_of_persons(plan: Plan) -> None:
     """Warns that a library that runs the plan counts the cost of one record, if the plan is for persons with several."""
     group = plan.details.get("group", 1)
     if group > 1:
-        warnings.warn(f"the ε of the plan is for a person with up to {group} records, and that of the library is for one "
-                      "record", stacklevel=3)
+        warnings.warn(f"the plan's ε is for a person with up to {group} records, and the library's ε is for one record", stacklevel=3)
 
 
 @dataclass(frozen=True)

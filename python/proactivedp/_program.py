@@ -57,7 +57,7 @@ def running() -> Iterator[None]:
 
 @contextmanager
 def understood() -> Iterator[None]:
-    """The error for an answer that is not the one of this package's program says so."""
+    """An answer that this package cannot read is an Error, which says so."""
     try:
         yield
     except Error:
@@ -175,8 +175,8 @@ class Process:
         line = json.dumps({kind: question}, allow_nan=False).encode() + b"\n"
         with self._lock:
             if self._asked:
-                # A handler of a signal asks while this thread waits for an answer. That answer must not be taken for
-                # the one of the handler's question, so another process answers this one.
+                # A signal handler asks while this thread waits for an answer. The process would answer both questions in
+                # turn, and the handler would read the first answer. So another process answers the handler.
                 other = Process()
                 try:
                     return other.ask(kind, question)

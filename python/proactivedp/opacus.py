@@ -83,7 +83,7 @@ def verify(plan: Plan, engine: Any, *, optimizer: Any, data_loader: Any, module:
             need("optimizer.expected_batch_size", optimizer.expected_batch_size, plan.batch_size,
                  ", the constant that the sum is divided by")
         norm = optimizer.max_grad_norm
-        need("optimizer.max_grad_norm", norm, getattr(optimizer, "planned_max_grad_norm", norm), ", that of make_private")
+        need("optimizer.max_grad_norm", norm, getattr(optimizer, "planned_max_grad_norm", norm), ", as given to make_private")
         if not 0 < norm < math.inf:
             problems.append(f"optimizer.max_grad_norm = {norm!r}, must be a positive number")
         if kind == "DPOptimizerFastGradientClipping":
@@ -97,7 +97,7 @@ def verify(plan: Plan, engine: Any, *, optimizer: Any, data_loader: Any, module:
             problems.append("optimizer.step_hook is missing: the engine would record no step")
         elif not any(cell.cell_contents is engine.accountant for cell in
                      getattr(optimizer.step_hook, "__closure__", None) or ()):
-            problems.append("optimizer.step_hook is not the one of engine.accountant: the engine would record no step")
+            problems.append("optimizer.step_hook does not belong to engine.accountant: the engine would record no step")
     sampler: Any = getattr(data_loader, "batch_sampler", None)
     if not _of_opacus(type(sampler)) or type(sampler).__name__ != "UniformWithReplacementSampler":
         problems.append(f"data_loader.batch_sampler = {type(sampler).__name__}, must be the UniformWithReplacementSampler "
@@ -149,7 +149,7 @@ def _unseeded(generator: Any) -> Any:
 
 
 def _seed_of(part: Any) -> Any:
-    """The seed of the generator of an optimizer or a sampler. None if it has none, as an object that is no such part."""
+    """The seed from which an optimizer or a sampler draws, or None for an object that does not draw."""
     if not hasattr(part, "generator"):
         return None
     if part.generator is None:

@@ -82,7 +82,7 @@ class Verify(unittest.TestCase):
 
     def test_a_plan_for_persons_says_whose_ε_it_is(self) -> None:
         plan = proactivedp.plan(n=2000, batch_size=100, steps=60, target_epsilon=2, delta=1e-5, group=3)
-        with self.assertWarnsRegex(UserWarning, "for a person with up to 3 records, and that of the library is for one"):
+        with self.assertWarnsRegex(UserWarning, "for a person with up to 3 records, and the library's ε is for one"):
             jax_privacy.verify(plan, made(plan))
 
     def test_what_is_not(self) -> None:

@@ -202,9 +202,9 @@ class TestOpacus(unittest.TestCase):
         for part, name, value, text in [
             (self.optimizer, "expected_batch_size", 99, "expected_batch_size = 99, must be 100"),
             (self.optimizer, "step_hook", None, "step_hook is missing: the engine would record no step"),
-            (self.optimizer, "step_hook", lambda optimizer: None, "step_hook is not the one of engine.accountant"),
-            (self.optimizer, "step_hook", Accountant().get_optimizer_hook_fn(0.05), "is not the one of engine.accountant"),
-            (self.optimizer, "max_grad_norm", 2.0, "max_grad_norm = 2.0, must be 1.0, that of make_private"),
+            (self.optimizer, "step_hook", lambda optimizer: None, "step_hook does not belong to engine.accountant"),
+            (self.optimizer, "step_hook", Accountant().get_optimizer_hook_fn(0.05), "does not belong to engine.accountant"),
+            (self.optimizer, "max_grad_norm", 2.0, "max_grad_norm = 2.0, must be 1.0, as given to make_private"),
             (self.optimizer, "max_grad_norm", float("inf"), "max_grad_norm = inf, must be a positive number"),
             (self.optimizer, "clip_and_accumulate", lambda: None, "clip_and_accumulate is replaced"),
             (DPOptimizer, "clip_and_accumulate", lambda self: None, "clip_and_accumulate is replaced"),
@@ -227,7 +227,7 @@ class TestOpacus(unittest.TestCase):
     def test_a_plan_for_persons_says_whose_ε_it_is(self) -> None:
         self.plan = proactivedp.plan(n=2000, batch_size=100, steps=60, target_epsilon=2, delta=1e-5, group=3)
         self.made(Engine())
-        with self.assertWarnsRegex(UserWarning, "for a person with up to 3 records, and that of the library is for one"):
+        with self.assertWarnsRegex(UserWarning, "for a person with up to 3 records, and the library's ε is for one"):
             opacus.verify(self.plan, self.engine, optimizer=self.optimizer, data_loader=self.loader)
 
     def test_plans_that_opacus_does_not_run(self) -> None:
@@ -301,7 +301,7 @@ class RealOpacus(unittest.TestCase):
         self.assertNotEqual(*trained)
 
     def test_secure_mode(self) -> None:
-        """With a generator that stands for the one of torchcsprng."""
+        """PyTorch's generator stands in for torchcsprng."""
         import torch
 
         drawn = []
