@@ -164,11 +164,11 @@ func (f found) proxy() float64 {
 func (f found) how() string {
 	switch {
 	case f.spec.NoiseMultiplier == 0:
-		return fmt.Sprintf("trained whole, K = %d: without noise there is no proxy", f.run.GradComps)
+		return fmt.Sprintf("trained completely, with K = %d gradients for each client, because without noise there is no proxy", f.run.GradComps)
 	case f.run == f.spec:
-		return fmt.Sprintf("trained whole, K = %d", f.run.GradComps)
+		return fmt.Sprintf("trained completely, with K = %d gradients for each client", f.run.GradComps)
 	}
-	return fmt.Sprintf("trained by proxies at f = %.4g: s = %s, K = %d, σ times f, η₀ over f, in as many rounds",
+	return fmt.Sprintf("trained by proxies (f = %.4g): batch size s = %s, K = %d gradients for each client, noise multiplier fσ and step size η₀/f, in as many rounds",
 		f.proxy(), f.run.SampleSize, f.run.GradComps)
 }
 
