@@ -75,11 +75,11 @@ const (
 var (
 	// ErrExpelled reports that an operator or the server removed the client from the run, for good.
 	ErrExpelled = errors.New("the client was expelled")
-	// ErrRefused reports that the server refuses the client. Its answer says why: another journal
-	// has the client's number, for example, or the journal is an older copy.
+	// ErrRefused is the error of a client that the server refuses. The server's answer says why: for example, another
+	// journal has the client's number, or the journal is an older copy.
 	ErrRefused = errors.New("refused by the server")
-	// ErrSecondRelease reports that the client stops because it might release rounds a second time: its journal is a
-	// copy or an old one, or somebody else sends in its name.
+	// ErrSecondRelease is the error of a client that stops because it might release rounds a second time. Its journal
+	// is a copy or an old one, or another process sends in its name.
 	ErrSecondRelease = errors.New("rounds could be released twice")
 )
 

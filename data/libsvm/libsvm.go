@@ -37,7 +37,7 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Limits for files, so that a damaged file cannot use up all memory.
+// These are limits for files. They keep a damaged file from using up all memory.
 const (
 	// MaxIndex is the largest index, so that columns and their number fit an int32.
 	MaxIndex = math.MaxInt32 - 1
