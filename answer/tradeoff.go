@@ -37,8 +37,8 @@ type TradeoffQuestion struct {
 
 // Tradeoff is the answer to a [TradeoffQuestion]: the trade-off curves of some rounds, and their privacy statement.
 //
-// Use [Compare] to make a Tradeoff. The methods of any other Tradeoff return an error or, if they return none, may
-// panic.
+// Use [Compare] to make a Tradeoff. The methods of any other Tradeoff return an error or, if they have no error result,
+// may panic.
 type Tradeoff struct {
 	Lines tradeoff.Curves `json:"-"`
 

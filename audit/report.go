@@ -15,7 +15,8 @@ import (
 // package comment). EpsilonLowerBound is measured, and EpsilonUpper is claimed. Both are for the probe whose lower
 // bound is the largest fraction of the claimed ε.
 //
-// The methods of a Report that Run did not make return an error or, if they return none, may panic.
+// The methods of a Report that Run did not make return an error or, if they have no error result,
+// may panic.
 type Report struct {
 	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
 	EpsilonUpper      float64      `json:"epsilon_upper"` // as claimed per record

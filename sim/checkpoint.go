@@ -60,8 +60,8 @@ func (v *Virtual) WriteCheckpoint(w io.Writer, header, key []byte) error {
 
 // Checkpoint is a saved state of a run on the virtual clock, as Virtual.WriteCheckpoint wrote it.
 //
-// Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they return
-// none, may panic.
+// Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they have no error result,
+// may panic.
 type Checkpoint struct {
 	Header []byte
 	state  *io.SectionReader

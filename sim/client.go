@@ -24,7 +24,8 @@ type Update struct {
 // for concurrent use, with one exception: Compute may run during a call of Receive, because neither writes a field
 // that the other reads.
 //
-// Use NewClient to make one. The methods of a zero Client return an error or, if they return none, may panic.
+// Use NewClient to make one. The methods of a zero Client return an error or, if they have no error result,
+// may panic.
 type Client struct {
 	frame
 	id      int

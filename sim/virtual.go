@@ -14,7 +14,7 @@ import (
 // that begins the round to the event that ends it. So the rounds of clients that overlap on the virtual clock are
 // computed at the same time. The result does not depend on Perf.
 //
-// Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they return none,
+// Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they have no error result,
 // may panic.
 type Virtual struct {
 	// Beside is written to checkpoints, and Restore sets it in place. It is for numbers that an

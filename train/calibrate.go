@@ -33,9 +33,9 @@ func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64
 	return p.Spec, nil
 }
 
-// Calibrate returns a copy of p with the smallest noise multiplier at which it costs a record at most targetEpsilon:
-// see [Source.Calibrate]. It returns an error for a stage, because each participant of a stage has its own noise
-// multiplier.
+// Calibrate returns a copy of p with the smallest noise multiplier at which the ε of a record is at most
+// targetEpsilon: see [Source.Calibrate]. For a [Stage] it returns an error, because each client of a stage has its
+// own noise multiplier.
 func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepared, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -72,9 +72,8 @@ func (s Spec) checkTarget(epsilon float64) error {
 	return nil
 }
 
-// LeastNoise returns the smallest noise multiplier, rounded up to 7 digits, at which the events together cost a
-// record at most epsilon at delta. The noise multipliers of the events themselves are ignored. Calibrate uses
-// LeastNoise.
+// LeastNoise returns the smallest noise multiplier, rounded up to 7 digits, with which the ε of all events together
+// is at most epsilon at delta. It ignores the noise multipliers of the events. Calibrate uses LeastNoise.
 func LeastNoise(ctx context.Context, events []dp.Event, epsilon, delta float64) (float64, error) {
 	sigma, _, err := plan.LeastNoise(ctx, events, epsilon, delta, pld.Accountant{UpperEnd: true})
 	return sigma, err

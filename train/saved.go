@@ -107,7 +107,7 @@ func classNames(d *data.Dataset) []string {
 	return labels
 }
 
-// Read returns the data set of the run as it was read from its file, before features were computed and inputs scaled.
+// Read returns the data set of the run as it is in its file: without computed features and without scaled inputs.
 func (p *Prepared) Read() *data.Dataset { return p.source.Data() }
 
 // Source returns the Source that prepared the run.
@@ -136,8 +136,8 @@ type Saved struct {
 	model  models.Model
 }
 
-// Save writes the report's model to a file, completely or not at all. If the run has an averaged model, it is that
-// one. in describes the records that the model takes.
+// Save writes the model of the report to a file. If it returns an error, it has written nothing. If the run has an
+// averaged model, Save writes that one. in describes the records that the model takes.
 func (r *Report) Save(path string, in Inputs) error {
 	if err := r.made(); err != nil {
 		return err
@@ -422,9 +422,9 @@ func (s *Saved) Values(d *data.Dataset) ([]float64, error) {
 	return z, err
 }
 
-// Logits returns the logits of the records of d, see [models.Scorer]. Those of record i are the K numbers from index
-// i·K on, where K is the number of classes. [models.Softmax] turns them into probabilities. d must come from
-// Normalised, and the model from OpenModel.
+// Logits returns the logits of the records of d, see [models.Scorer]. For K classes, the logits of record i are the K
+// numbers from index i·K on. [models.Softmax] turns them into probabilities. d must come from Normalised, and the
+// model from OpenModel.
 func (s *Saved) Logits(d *data.Dataset) ([]float64, error) {
 	if err := s.opened(); err != nil {
 		return nil, err

@@ -60,8 +60,8 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 	return curves, nil
 }
 
-// Profiler is implemented by accountants that can return δ for many ε in one call, which is faster than
-// one call for each. [Training] uses it. The ε must not decrease.
+// Profiler is an accountant that can return δ for many ε in one call, which is faster than one call for each ε.
+// [Training] uses it. The ε must not decrease.
 type Profiler interface {
 	Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error)
 }

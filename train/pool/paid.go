@@ -9,8 +9,8 @@ import (
 	"proactivedp/train"
 )
 
-// Paid says what a run with adaptive sample sizes cost: the rounds that it released, and their privacy. For other
-// runs this is known before they start.
+// Paid has the cost of a run with adaptive batch sizes: the rounds that it released, and their privacy. For other
+// runs this cost is known before they start.
 type Paid struct {
 	Runs    []dp.Run     `json:"runs"` // the rounds of each client
 	Privacy claim.Report `json:"privacy"`
@@ -29,7 +29,7 @@ func paidFor(ctx context.Context, p *train.Prepared, result *sim.Result) (*Paid,
 	return &out, nil
 }
 
-// Worse reports whether the run of p costs a record more privacy than the run of o.
+// Worse reports whether the ε of a record is larger in the run of p than in the run of o.
 func (p *Paid) Worse(o *Paid) bool {
 	a, b := p.Privacy.Certified.PerRecord.EpsilonUpper, o.Privacy.Certified.PerRecord.EpsilonUpper
 	return b != nil && (a == nil || *a > *b)
