@@ -26,8 +26,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ProposalGrid returns a grid of settings for AgainstGrid, to compare the proposals for r with. It has the numbers of
-// rounds of r. For the other settings it has the values that a search tries, and values between and beyond them.
+// ProposalGrid returns a grid of settings with which AgainstGrid compares the proposals for r. The numbers of rounds
+// are those of r. For the other settings, the grid has the values that a search tries, and values between and beyond
+// them.
 func ProposalGrid(r propose.Request) propose.Grid {
 	g := propose.Grid{
 		Rounds: r.Rounds, Noise: []float64{1, 2, 4}, Clips: []float64{0.05, 0.1, 0.3, 1},

@@ -21,9 +21,10 @@ import (
 	"proactivedp/train/pool"
 )
 
-// SearchSpec is a grid search for settings that the paper does not give: the variant of a network and its step size.
-// Every point of the grid is trained with each noise multiplier. Trainings with noise are replaced by proxies.
-// Records held out of the training set judge the points, never the test set.
+// SearchSpec describes a grid search for settings that the paper does not give: the variant of a network and its step
+// size. Every combination in the grid is trained with each noise multiplier. Trainings with noise are replaced by
+// proxies (cheaper trainings). Combinations are ranked by their accuracy on training records that were held out,
+// never by the test set.
 type SearchSpec struct {
 	Train  train.Spec `json:"train"` // what all runs have in common; Holdout > 0
 	Models []string   `json:"models"`

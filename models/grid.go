@@ -44,6 +44,6 @@ func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }
 
-// GridError returns by how much rounding to a Grid can lengthen a vector of d coordinates, as a share of the clipping
-// norm C. Each coordinate moves by at most half a unit of the grid.
+// GridError returns by how much rounding to a [Grid] can lengthen a vector of d coordinates, as a fraction of the
+// clipping norm C. Each coordinate moves by at most half a unit of the grid.
 func GridError(d int) float64 { return math.Sqrt(float64(d)) * 0x1p-27 }

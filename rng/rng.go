@@ -104,8 +104,8 @@ func NewFromOS() (*Root, error) {
 	return NewFromSecret(secret)
 }
 
-// NewSecret returns a secret of MinSecret bytes from the operating system's random source. Keep it, and
-// call NewFromSecret, for a root that a process must have again after a restart. It also serves as a key.
+// NewSecret returns a secret of MinSecret random bytes from the operating system. Use it with NewFromSecret if a
+// process must have the same root again after a restart, or as a key. Store it safely.
 func NewSecret() ([]byte, error) {
 	secret := make([]byte, MinSecret)
 	if _, err := crand.Read(secret); err != nil {

@@ -109,8 +109,8 @@ func (s *clientState) w() []float32 {
 // Done reports whether the client has finished its T rounds.
 func (c *Client) Done() bool { return c.state.i == c.rounds }
 
-// CanBegin reports whether the client may start its next round now: no round is under way, rounds are left, and the
-// permissible delay Υ(k, i) is true for the next round i and the newest broadcast v̂_k that the client has.
+// CanBegin reports whether the client may start its next round now. No round may be under way, rounds must be left,
+// and the permissible delay must allow the next round i with the newest global model that the client has.
 func (c *Client) CanBegin() bool {
 	return !c.state.busy && !c.Done() && c.delay.Permits(c.state.k, c.state.i)
 }
@@ -132,8 +132,8 @@ func (c *Client) Begin() {
 	}
 }
 
-// Abort gives up the round under way, as a client does that leaves. Nothing of the round was released, so the client
-// may begin the round again, with the same sample and the same noise. Abort panics if no round is under way.
+// Abort gives up the round under way, as when a client leaves. Nothing of the round was released, so the client may
+// begin the round again, with the same batch and the same noise. Abort panics if no round is under way.
 func (c *Client) Abort() {
 	s := &c.state
 	if !s.busy {
@@ -165,7 +165,7 @@ func NewWorkspace(m models.Model) *Workspace {
 // returns the same memory.
 func (ws *Workspace) Sum() []float64 { return ws.sums.Wide() }
 
-// Compute sets u to what the round under way will send: the sum of the sample's clipped gradients at the client's
+// Compute sets u to the message of the round under way: the sum of the batch's clipped gradients at the client's
 // parameters ŵ, plus noise. u must have the model's length. The result depends only on ŵ, the client, the round and
 // the client's root, so a repeated call computes the same bits. It is an error if no round is under way.
 func (c *Client) Compute(u []float32, ws *Workspace) error {
@@ -185,9 +185,8 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 // its current round and writes it to u, of the model's length. It may read the client, but not change it.
 type Substitute func(c *Client, u []float32, ws *Workspace) error
 
-// Release sets u, of the model's length, to what the mechanism prescribes for the current round: the sum of the
-// clipped gradients of a random sample, plus noise. Compute calls Release, or Config.Substitute if that is set. A
-// Substitute can call it too.
+// Release sets u, of the model's length, to the message of the current round: the sum of the clipped gradients of a
+// random batch, plus noise. Compute calls Release, or Config.Substitute if that is set. A Substitute can call it too.
 func (c *Client) Release(u []float32, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
@@ -214,8 +213,8 @@ func (c *Client) Round() int { return c.state.i }
 // Size returns the expected sample size (batch size) of the current round or, between rounds, of the last one.
 func (c *Client) Size() int { return c.state.size }
 
-// Took adds the duration t of the newest finished round to the client's pace. A runner must call it after each round
-// if Config.Adapt is set, because the client computes its speed from these durations.
+// Took tells the client how long its newest finished round took, so that it can adapt its batch sizes to its speed. A
+// runner must call Took after each round if Config.Adapt is set.
 func (c *Client) Took(t Time) {
 	c.state.pace.gradients += c.state.size
 	c.state.pace.spent += t
@@ -224,23 +223,23 @@ func (c *Client) Took(t Time) {
 // InRound reports whether a round is under way: after Begin, and before Finish or Abort.
 func (c *Client) InRound() bool { return c.state.busy }
 
-// Newest returns the number k of the newest broadcast that the client has received. At the start it is
+// Newest returns the number k of the newest broadcast (global model) that the client has received. At the start it is
 // 0, the number of the initial model.
 func (c *Client) Newest() int { return c.state.k }
 
-// Lag returns by how many rounds the client was ahead of the server when it began its newest round i: i − k, where
-// v̂_k was its newest broadcast at that time.
+// Lag returns by how many rounds the client's model was behind when the client began its newest round i. It is i − k,
+// where k is the number of the newest broadcast (global model) that the client had at that time.
 func (c *Client) Lag() int { return c.state.lag }
 
-// Ledger returns a copy of the client's ledger: the sampling and noise of all its finished rounds as dp.Events, and
-// the name of the root that the noise comes from.
+// Ledger returns a copy of the client's ledger: all its finished rounds as events for an accountant, with the name of
+// the root (seed) of their noise.
 func (c *Client) Ledger() dp.Ledger { return c.state.ledger.Named(c.noise()) }
 
 // noise returns the name of the noise in the client's rounds.
 func (c *Client) noise() dp.Noise { return dp.Noise{Name: c.root.Name(), Client: c.id} }
 
-// Sample returns the records that the mechanism draws for the current round. They are stored in ws and valid until
-// the next call with the same ws.
+// Sample returns the records in the batch of the current round, as the mechanism draws them. They are stored in ws
+// and valid until the next call with the same ws.
 func (c *Client) Sample(ws *Workspace) data.Batch {
 	if c.mech.Sampling == dp.Allocation {
 		if c.allotted == nil {

@@ -10,9 +10,9 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Delay is the permissible delay Υ(k, i): whether a client may compute round i when the newest global model that it
-// has received is v̂_k. Permits(k, i) must be true whenever k ≥ i, or clients could wait forever. Implementations
-// must be immutable.
+// Delay is the permissible delay Υ(k, i): whether a client may compute round i if its newest global model is v̂_k,
+// which contains all rounds below k. Permits(k, i) must be true whenever k ≥ i, or clients could wait forever.
+// Implementations must be immutable.
 type Delay interface {
 	Permits(k, i int) bool
 	String() string
@@ -43,26 +43,27 @@ func (tau AtMost) Permits(k, i int) bool { return k >= i-int(tau) }
 
 func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
 
-// Unlimited lets a client compute every round at once, whatever broadcast it has: Υ(k, i) is always
-// true.
+// Unlimited is a [Delay] that lets a client compute every round at once, whatever global model it has: Υ(k, i) is
+// always true.
 type Unlimited struct{}
 
 func (Unlimited) Permits(int, int) bool { return true }
 
 func (Unlimited) String() string { return "unlimited" }
 
-// ByClient is AtMost with a separate τ ≥ 0 for each client.
+// ByClient is a [Delay] with a separate limit τ ≥ 0 for each client, see [AtMost].
 type ByClient []int
 
 // Permits reports whether every client may compute round i: whether k ≥ i − τ for the smallest τ.
 func (taus ByClient) Permits(k, i int) bool { return AtMost(slices.Min(taus)).Permits(k, i) }
 
-// For returns AtMost with the client's τ.
+// For returns the delay of one client: AtMost with the client's τ.
 func (taus ByClient) For(client int, _ []int) Delay { return AtMost(taus[client]) }
 
 func (taus ByClient) String() string { return "clients:" + joined(taus) }
 
-// ByRound is AtMost with a separate τ ≥ 0 for each round i. The last τ holds for all later rounds.
+// ByRound is a [Delay] with a separate limit τ ≥ 0 for each round i, see [AtMost]. The last τ holds for all later
+// rounds.
 type ByRound []int
 
 // Permits reports whether k ≥ i − τ_i, where τ_i is the τ of round i.

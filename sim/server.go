@@ -173,7 +173,7 @@ func (s *Server) Has(client, round int) bool {
 }
 
 // Next returns the first round of the client, 0 ≤ client < n, whose update the server has not applied. It returns T
-// if all T updates are applied. If no client was expelled, K is the smallest Next of all clients.
+// if all T updates are applied. If no client was expelled, Server.K is the smallest Next of all clients.
 func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
 
 // Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied, or −1 if

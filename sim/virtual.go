@@ -139,8 +139,8 @@ func (v *Virtual) Model() []float32 { return v.server.Model() }
 // Updates returns how many updates of all clients the server has applied so far.
 func (v *Virtual) Updates() int { return v.server.state.applied }
 
-// ErrStalled reports that a run cannot continue: all clients wait, and no message is under way. This happens only if
-// the Delay breaks its contract: its Υ(k, i) is false for some k ≥ i.
+// ErrStalled is the error for a run that cannot continue: all clients wait, and no message is under way. This happens
+// only with a wrong [Delay], whose Permits(k, i) is false for some k ≥ i.
 var ErrStalled = errors.New("every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {
