@@ -40,7 +40,7 @@ const (
 	KeptDraw       Fault = "kept-draw"       // this fraction of epochs of random allocation keeps the draw of epoch 0
 	SecondRound    Fault = "second-round"    // this fraction of records is in two rounds of an epoch
 	ExtraRecord    Fault = "extra-record"    // a person has one record more than the group that is claimed
-	// These faults are about messages.
+	// These faults are about messages that are sent or arrive a second time.
 	FreshResend    Fault = "fresh-resend"    // this fraction of updates that are sent again after a loss gets new noise
 	FreshDuplicate Fault = "fresh-duplicate" // this fraction of second copies gets new noise
 	// AddRemoveClaim claims the ε of add-or-remove adjacency although a record is replaced.

@@ -44,7 +44,7 @@ import (
 // Strategy names a way to choose the noise, the batch size and the number of rounds of a [Stage].
 type Strategy string
 
-// These are the strategies.
+// These are the values of [Strategy].
 const (
 	// Paper takes the noise multiplier σ and the batch size s from the paper's Theorem simpleF. It uses the largest
 	// batch size that the theorem allows, and therefore the fewest rounds. Its budget is counted by

@@ -11,7 +11,7 @@ import (
 // approximation.
 type Kind string
 
-// These are the kinds of bounds.
+// These are the values of [Kind].
 const (
 	Exact         Kind = "exact"         // the number is the true value, to rounding
 	Interval      Kind = "interval"      // the true value lies in [lower, upper]

@@ -366,10 +366,10 @@ type Ledger struct {
 	events []Event
 }
 
-// Record adds an event. If it equals the previous event, the two are counted together, unless an int
-// cannot hold the sum or the sampling has epochs ([Sampling.HasEpochs]). With epochs, two equal events may
-// be of different draws: three rounds of one draw and three of another are not an epoch of six, because a
-// record may be used in both.
+// Record adds an event. If it equals the previous event, the two are counted together, unless an int cannot hold the
+// sum or the sampling has epochs ([Sampling.HasEpochs]). With epochs, two equal events may belong to different
+// epochs, so adding their counts would be wrong: a record is in one round of an epoch, but may be in one round of
+// each of two epochs.
 func (l *Ledger) Record(e Event) {
 	if n := len(l.events); n > 0 && !e.Sampling.HasEpochs() {
 		last, count := &l.events[n-1], e.Count
@@ -402,13 +402,12 @@ func (l *Ledger) Repeat(size int) bool {
 // them for each ε of a search.
 const maxCopies = 10_000
 
-// Times returns the events of n clients together, if each of them releases the given events. It multiplies
-// the counts by n, with one exception: an event of allocation or shuffled batches that ends within an
-// epoch, or that keeps one draw for all epochs, is repeated n times. Otherwise three rounds of one
-// client's draw and three of another's would look like one epoch of six.
+// Times returns the events of n clients together, if each of them releases the given events. It multiplies the counts
+// by n, with one exception: an event of allocation or shuffled batches that ends within an epoch, or that keeps one
+// draw for all epochs, is repeated n times. Otherwise the rounds of two clients would look like rounds of one epoch.
 //
-// The error wraps [ErrNotCovered] if an event must be repeated more than 10,000 times, or if an int cannot
-// hold a count. The events must be valid.
+// The error wraps [ErrNotCovered] if an event must be repeated more than 10,000 times, or if an int cannot hold a
+// count. The events must be valid.
 func Times(events []Event, n int) ([]Event, error) {
 	var all []Event
 	for i, e := range events {
@@ -454,7 +453,7 @@ func (l *Ledger) Run() Run {
 // Clone returns an independent copy of l.
 func (l *Ledger) Clone() Ledger { return Ledger{events: l.Events()} }
 
-// Named returns a copy of l in which every event has this name of its noise source.
+// Named returns a copy of l in which the noise of every event comes from the given source.
 func (l *Ledger) Named(noise Noise) Ledger {
 	named := l.Clone()
 	for i := range named.events {

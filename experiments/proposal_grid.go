@@ -96,8 +96,9 @@ func CheckGridTimes(times float64) error {
 
 // AgainstGrid compares the first proposal for the request with the best setting of a grid that costs much more to
 // search. It trains the grid's settings in full, with as many seeds as needed for at least times as much arithmetic
-// as the proposal took. Held-out rows choose both winners. Then the test set judges them, with testSeeds in [2, 100]
-// trainings of other seeds. The request must have a target epsilon, and o.Probing must be propose.Own.
+// as the proposal took. The best setting and the proposal are chosen by accuracy on held-out rows. Then the accuracy
+// of both is measured on the test set, by testSeeds in [2, 100] trainings with other seeds. The request must have a
+// target epsilon, and o.Probing must be propose.Own.
 func AgainstGrid(
 	ctx context.Context, r propose.Request, o propose.Options, g propose.Grid, times float64, testSeeds int,
 ) (*GridReport, error) {

@@ -18,8 +18,8 @@ import (
 // Frontier is a table of batch sizes, with the number of rounds and the least noise multiplier σ that meets the
 // plan's budget for each. The number of records, the epochs, ε and δ are the same in all rows.
 //
-// Only [Plan.Frontier] makes a Frontier. On one that was made in another way, methods return an error; those without
-// an error result may panic.
+// Use [Plan.Frontier] to make a Frontier. The methods of any other Frontier return an error or, if they have no error
+// result, may panic.
 type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`

@@ -12,7 +12,7 @@ import (
 // reveals about the user's records.
 type Probing string
 
-// These are the kinds of probing.
+// These are the values of [Probing].
 const (
 	// Own means the data set itself. Proxies have almost no noise, so the data must be public.
 	Own Probing = "own"

@@ -18,10 +18,10 @@ type Delay interface {
 	String() string
 }
 
-// Dependent is a Delay that differs between clients or depends on the nominal sample sizes s_j. For returns the delay
-// of one client. before[i] is the expected number of gradients before round i, Σ_{j<i} s_j. For may keep before, but
-// must not change it. The Dependent's own method Permits must be true only if Υ(k, i) is true for every client and
-// all sizes.
+// Dependent is a [Delay] that differs between clients, or depends on the batch sizes s_j of the mechanism. Its method
+// For returns the delay of one client. The argument before[i] is the expected number of gradients before round i,
+// Σ_{j<i} s_j. For may keep before, but must not change it. The method Permits of a Dependent must be true only if
+// Υ(k, i) is true for every client and all batch sizes.
 type Dependent interface {
 	Delay
 	For(client int, before []int) Delay
@@ -78,14 +78,14 @@ func (taus ByRound) String() string { return "list:" + joined(taus) }
 //
 //	Υ(k, i) ⇔ k ≥ i or Σ_{j=k}^{i−1} s_j ≤ √(t/ln t)
 //
-// with t ≥ 2 and nominal sizes. If all s_i = s, that is about √(i/(s ln(s·i))) rounds, so with a
-// large s training stays synchronous for a long time.
+// with t ≥ 2 and the mechanism's sizes s_j. If all s_i = s, that is about √(i/(s ln(s·i))) rounds, so with a large s
+// training stays synchronous for a long time.
 type SquareRoot struct{}
 
 func (SquareRoot) Permits(k, i int) bool { return k >= i }
 
-// For returns the delay of a client, the same for each client. before[i] is the sum of the nominal sample sizes
-// before round i, Σ_{j<i} s_j.
+// For returns the delay of a client, which is the same for each client. before[i] is the sum of the mechanism's batch
+// sizes before round i, Σ_{j<i} s_j.
 func (SquareRoot) For(_ int, before []int) Delay { return squareRoot{before: before} }
 
 func (SquareRoot) String() string { return "sqrt" }

@@ -9,7 +9,7 @@ import (
 // HappeningKind says what happened on the virtual clock.
 type HappeningKind uint8
 
-// These are the kinds of events.
+// These are the values of [HappeningKind].
 const (
 	RoundBegins HappeningKind = iota
 	RoundEnds

@@ -8,10 +8,10 @@ import (
 )
 
 // Server holds the global model v and records which updates it has applied (the paper's server in ISRReceive). In
-// comments, an update "is in" when it has been applied to v. A Server is not safe for concurrent use.
+// comments, an update "is in" if the server has applied it to v. A Server is not safe for concurrent use.
 //
-// Use NewServer to make one. The methods of a zero Server return an error or, if they have no error result,
-// may panic.
+// Use NewServer to make one. The methods of a zero Server return an error or, if they have no error result, may
+// panic.
 type Server struct {
 	frame frame
 	sched *schedule

@@ -314,9 +314,9 @@ const enoughHeldOut = 500
 // than the sampling error of the held-out records.
 const smallBudget = 0.5
 
-// DefaultHoldout returns the default for Spec.Holdout: the share of a client's n training records that is held out to
-// judge models. It is [UsualHoldout], or less if n is so large that about 500 held-out records are enough. Below ε =
-// 0.5 it is half of that, because every record that trains matters more there.
+// DefaultHoldout returns the default of Spec.Holdout: the fraction of a client's n training records that are held out
+// to measure the accuracy of models. It is [UsualHoldout], or less if n is so large that about 500 held-out records
+// are enough. Below ε = 0.5 it is half of that, because every training record matters more there.
 func DefaultHoldout(n int, epsilon float64) float64 {
 	part := min(UsualHoldout, digitsOf(enoughHeldOut/float64(max(n, 1)), 2))
 	if epsilon < smallBudget {

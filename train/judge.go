@@ -114,9 +114,9 @@ func (r JudgedRows) Warning(heldOut bool) string {
 		decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, why, larger)
 }
 
-// Judgement has the numbers that a reader needs to interpret an accuracy. If one class is frequent, even a model that
-// has learnt nothing can have a high accuracy. Like the accuracy, these numbers depend on the test or held-out rows,
-// which the ε of the training does not cover. See [models.Evaluation].
+// Judgement has the numbers that a reader needs to interpret an accuracy, such as the baseline. If one class is
+// frequent, even a model that has learnt nothing can have a high accuracy. These numbers depend on the test or
+// held-out rows, which the ε of the training does not cover. See [models.Evaluation].
 type Judgement struct {
 	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
 	BeatsMajority bool     `json:"beats_majority"`

@@ -32,7 +32,7 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// These are the names of the runners.
+// These are the values of Spec.Runner.
 const (
 	VirtualRunner = "virtual"
 	HogwildRunner = "hogwild"
@@ -143,7 +143,7 @@ type Spec struct {
 	BoundsEpsilon float64 `json:"bounds_epsilon,omitempty"`
 }
 
-// These are the ways to split a data set into training and test rows.
+// These are the values of Spec.Split: the ways to split a data set into training and test rows.
 const (
 	ShuffledSplit = "shuffled"  // at random; with another number of rows, all rows are split differently
 	RecordSplit   = "by-record" // each record independently, so that (ε, δ) covers the split

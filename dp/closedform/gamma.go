@@ -25,8 +25,8 @@ import (
 //     (minK), (minT) and ε < ½.
 type Form string
 
-// These are the two forms. A guarantee is claimed only with Corrected, whose γ is larger. Printed
-// serves only to compare with the paper's numbers.
+// These are the values of [Form]. A guarantee is claimed only with Corrected, whose γ is larger. Printed serves only
+// to compare with the paper's numbers.
 const (
 	Corrected Form = "corrected"
 	Printed   Form = "printed"

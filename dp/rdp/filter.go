@@ -168,8 +168,7 @@ func (f *Filter) Needs() float64 {
 	return f.needs(f.spent)
 }
 
-// Used returns the fraction of the budget, in [0, 1], that the rounds so far have used; see
-// [Limits.Used].
+// Used returns the fraction of the budget, in [0, 1], that the rounds have used so far; see [Limits.Used].
 func (f *Filter) Used() float64 { return f.used(f.spent) }
 
 // Guarantee returns the bound for everything that the filter lets through: the filter's ε at its δ. The bound holds

@@ -22,7 +22,7 @@ import (
 // Format names the form in which [Write] writes a release: code for a library, a record for its accountant, or LaTeX.
 type Format string
 
-// These are the formats.
+// These are the values of [Format] for code and for LaTeX.
 const (
 	Opacus     Format = "opacus"      // Python with PyTorch
 	TFPrivacy  Format = "tf-privacy"  // Python with TensorFlow

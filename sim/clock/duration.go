@@ -46,7 +46,8 @@ type Distribution interface {
 // Family names a family of distributions of durations.
 type Family string
 
-// These are the families, each with the text from which ParseDuration reads a distribution of it.
+// These are the values of [Family]. Each is also the word with which ParseDuration reads a distribution of this
+// family.
 const (
 	Constant    Family = "constant"    // constant:MEAN
 	Exponential Family = "exponential" // exponential:MEAN
