@@ -154,7 +154,7 @@ func (s *Statement) byTables(cells []map[string]string) (string, error) {
 	switch {
 	case count[not] > 0:
 		s.Verdict, s.Why = NotReproduced, "[some rows are not what they say]("+tablesFolder+"/"+PageFile+
-			"#rows-that-are-not-what-they-say)"
+			"#rows-with-wrong-labels)"
 	case count[another] > 0:
 		s.Why = "partly by another procedure than the paper describes"
 	}
