@@ -73,7 +73,7 @@ const (
 )
 
 var (
-	// ErrExpelled reports that an operator or the server removed the client from the run, for good.
+	// ErrExpelled is the error of a client that an operator or the server has removed from the run for good.
 	ErrExpelled = errors.New("the client was expelled")
 	// ErrRefused is the error of a client that the server refuses. The server's answer says why: for example, another
 	// journal has the client's number, or the journal is an older copy.

@@ -142,8 +142,8 @@ func NaturalAdjacency(s Sampling) Adjacency {
 	return ""
 }
 
-// CheckDrawn returns an error if no [Mechanism] can draw samples in the way s. Shuffle is such a sampling,
-// although accountants cover it.
+// CheckDrawn returns an error if no [Mechanism] can draw batches with the sampling s. An example is Shuffle:
+// accountants cover it, but no mechanism draws it.
 func (s Sampling) CheckDrawn() error {
 	why := ""
 	switch s {

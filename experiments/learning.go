@@ -131,7 +131,7 @@ func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seed
 // shownPoints is the approximate number of points in text output.
 const shownPoints = 10
 
-// WriteStatement writes the full privacy statement of the training that costs most.
+// WriteStatement writes the full privacy statement of one training: of the seed with the largest ε.
 func (l *LearningCurve) WriteStatement(w io.Writer) error { return l.Privacy.WriteStatement(w) }
 
 // WriteText writes the curve as text, and the guarantee of one training.

@@ -19,13 +19,13 @@ type Update struct {
 }
 
 // Client is one participant of the training (the paper's compute node; Algorithms Setup, ISRReceive and
-// LocalSGDwithDP). It is a state machine that a runner drives: see NewServer. A round consists of a call of Begin,
-// one of Compute, and one of Finish or Abort. Receive may be called at any time between them. A Client is not safe
-// for concurrent use, with one exception: Compute may run during a call of Receive, because neither writes a field
-// that the other reads.
+// LocalSGDwithDP). It is a state machine: a runner calls its methods and delivers its messages, see [NewServer]. A
+// round consists of a call of Begin, one of Compute, and one of Finish or Abort. Receive may be called at any time
+// between them. A Client is not safe for concurrent use, with one exception: Compute may run during a call of
+// Receive, because neither writes a field that the other reads.
 //
-// Use NewClient to make one. The methods of a zero Client return an error or, if they have no error result,
-// may panic.
+// Use NewClient to make one. The methods of a zero Client return an error or, if they have no error result, may
+// panic.
 type Client struct {
 	frame
 	id      int

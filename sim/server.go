@@ -108,10 +108,10 @@ func (s *serverState) advance(rounds int) bool {
 	return s.k > old
 }
 
-// Expel lets the run continue without a client, 0 ≤ client < n. The updates that the server has applied stay in v.
-// Later updates of the client are refused, and the server no longer waits for them. As with Receive, the result true
-// means that the caller must send a broadcast. Save does not write which clients were expelled: expel them again
-// after Restore.
+// Expel removes a client, 0 ≤ client < n, so that the run continues without it. The updates that the server has
+// applied stay in the global model v. Later updates of the client are refused, and the server no longer waits for
+// them. If Expel returns true, the caller must send a broadcast, as after Receive. Save does not write which clients
+// were expelled: expel them again after Restore.
 func (s *Server) Expel(client int) (broadcast bool) {
 	if s.expelled(client) {
 		return false

@@ -148,7 +148,7 @@ func (r Release) check() error {
 	return errors.Join(errs...)
 }
 
-// Code is a [Release] written as code in one [Format], with notes that a user must know before running the code.
+// Code is a [Release] in one [Format], such as a program, with notes that a user must know before using it.
 type Code struct {
 	Format  Format   `json:"format"`
 	Library string   `json:"library"`           // name and version
