@@ -47,8 +47,8 @@ type Strategy string
 // These are the values of [Strategy].
 const (
 	// Paper takes the noise multiplier σ and the batch size s from the paper's Theorem simpleF. It uses the largest
-	// batch size that the theorem allows, and therefore the fewest rounds. Its budget is counted by
-	// closedform.Budget.
+	// batch size that the theorem allows, and therefore the fewest rounds. A closedform.Budget counts the spent
+	// budget.
 	Paper Strategy = "paper"
 	// Tight makes as many rounds as training needs. It takes a batch size s with nearly the largest signal s√T/σ (sum
 	// of gradients compared with noise) within the budget, and then the least noise that the budget allows. It spends

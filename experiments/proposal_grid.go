@@ -95,10 +95,10 @@ func CheckGridTimes(times float64) error {
 }
 
 // AgainstGrid compares the first proposal for the request with the best setting of a grid that costs much more to
-// search. It trains the grid's settings in full, with as many seeds as needed for at least times as much arithmetic
-// as the proposal took. The best setting and the proposal are chosen by accuracy on held-out rows. Then the accuracy
-// of both is measured on the test set, by testSeeds in [2, 100] trainings with other seeds. The request must have a
-// target epsilon, and o.Probing must be propose.Own.
+// search. It trains the grid's settings in full. The number of seeds is such that this takes at least the given
+// number of times (the argument times) as much arithmetic as the proposal. The best setting and the proposal are
+// chosen by accuracy on held-out rows. Then the accuracy of both is measured on the test set, by testSeeds in [2,
+// 100] trainings with other seeds. The request must have a target epsilon, and o.Probing must be propose.Own.
 func AgainstGrid(
 	ctx context.Context, r propose.Request, o propose.Options, g propose.Grid, times float64, testSeeds int,
 ) (*GridReport, error) {

@@ -390,8 +390,8 @@ func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch)
 
 // Baseline returns the best value of the metric on rows that is possible without using the features: by always
 // predicting the same class or, if the metric ranks examples, by giving all the same score. A model has learnt
-// something only if it does better. For metrics of regression it is the best value of a constant prediction: the mean
-// target of the rows for r2 and rmse, and their median for mae.
+// something only if its value is better. For metrics of regression it is the best value of a constant prediction: the
+// mean target of the rows for r2 and rmse, and their median for mae.
 func (m Metric) Baseline(rows data.Subset) float64 {
 	switch {
 	case m.Regression() && rows.Len() == 0, m.name == r2Metric:

@@ -33,14 +33,14 @@ const (
 	maxClients             = 1_000_000
 )
 
-// Plan is the answer of [Solve] to a [Request]. Sizes are expected sizes of Poisson samples. Integers are
-// rounded to the safe side: rounds up, sizes down.
+// Plan is the answer of [Solve] to a [Request]. Sizes are expected sizes of Poisson samples. Integers are rounded to
+// the safe side: rounds up, sizes down.
 //
-// If θ > 1, the sizes of the plan, including SMax and Run.SampleSize, are mean sizes s̄ = K/T, as in the
-// paper. A single round may sample θ·s̄ records.
+// If batch sizes vary, θ is the largest size divided by the mean, and above 1. The sizes of the plan, including SMax
+// and Run.SampleSize, are then mean sizes s̄ = K/T, as in the paper. A single round may sample θ·s̄ records.
 //
-// Use Solve to make a Plan. The methods of any other Plan return an error or, if they have no error
-// result, may panic.
+// Use Solve to make a Plan. The methods of any other Plan return an error or, if they have no error result, may
+// panic.
 type Plan struct {
 	N      int     `json:"n"`
 	Epochs float64 `json:"epochs"` // k of one client; 0 if not found

@@ -53,8 +53,8 @@ var titles = map[Method]string{
 	PLD:        "Plan by the PLD accountant",
 }
 
-// Verdict returns one sentence that says whether there is a run, and which ε it costs a record. If p.Tight
-// is set, the sentence also has the ε that the tight accountant certifies.
+// Verdict returns one sentence that says whether a run meets the budget, and which ε it costs a record. If p.Tight is
+// set, the sentence also has the ε that the tight accountant certifies.
 func (p *Plan) Verdict() string {
 	target := p.budget()
 	switch {

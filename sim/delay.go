@@ -38,7 +38,7 @@ func permitted(d Delay, client int, before []int) Delay {
 // compute round i if k ≥ i − τ. 0 is synchronous training. The paper uses 1.
 type AtMost int
 
-// Permits reports whether k ≥ i − τ.
+// Permits reports whether a client with broadcast k may start round i: whether k ≥ i − τ.
 func (tau AtMost) Permits(k, i int) bool { return k >= i-int(tau) }
 
 func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
@@ -66,7 +66,8 @@ func (taus ByClient) String() string { return "clients:" + joined(taus) }
 // rounds.
 type ByRound []int
 
-// Permits reports whether k ≥ i − τ_i, where τ_i is the τ of round i.
+// Permits reports whether a client with broadcast k may start round i: whether k ≥ i − τ_i, where τ_i is the limit of
+// round i.
 func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)-1)] }
 
 func (taus ByRound) String() string { return "list:" + joined(taus) }

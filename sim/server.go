@@ -180,7 +180,7 @@ func (s *Server) Next(client int) int { return int(s.state.clients[client].next)
 // there is none. Updates of rounds between Next and Highest may be missing: see Has.
 func (s *Server) Highest(client int) int { return s.state.clients[client].highest() }
 
-// Updates returns the number of updates that were applied to v, of all clients together.
+// Updates returns the number of updates that the server has applied to the global model, of all clients together.
 func (s *Server) Updates() int { return s.state.applied }
 
 // K returns the number k of the newest broadcast: v contains every update of rounds below k. K is T when training is

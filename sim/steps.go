@@ -21,7 +21,7 @@ const (
 	NoDecay     Decay = "constant" // always η₀
 )
 
-// These schedules end at 0. The paper does not have them. They have no β.
+// These schedules lower the step size to 0 at the end of the training. They are not in the paper, and do not use β.
 const (
 	ZeroDecay   Decay = "zero"   // η₀(1−t/K)
 	CosineDecay Decay = "cosine" // η₀(1+cos(πt/K))/2 (Loshchilov, Hutter, arXiv 1608.03983, without restarts)

@@ -28,8 +28,8 @@ import (
 // internal/sealed.
 var savedFormat = sealed.Format{Magic: "proactivedp model\n", Version: 1, Name: "model"}
 
-// Inputs describes the records that a model takes, as they are in a file: it says how to read them and how to prepare
-// them as the training records were prepared.
+// Inputs describes the records that a model takes, as they are in a file: how to read them, and how to prepare them
+// in the same way as the training records.
 type Inputs struct {
 	Features int         `json:"features"`
 	Columns  []string    `json:"columns,omitempty"` // names of the features; absent if they had none

@@ -69,8 +69,8 @@ type Release struct {
 	Notes []string
 }
 
-// OfPlan returns the rounds of a plan as a [Release]. If the plan has no run or no guarantee, or if its
-// sample sizes vary (θ > 1), it returns an error that wraps dp.ErrNotCovered.
+// OfPlan returns the rounds of a plan as a [Release]. If the plan has no run or no guarantee, or if its batch sizes
+// vary, it returns an error that wraps dp.ErrNotCovered.
 func OfPlan(p *plan.Plan) (Release, error) {
 	if p == nil {
 		return Release{}, errors.New("no Plan")

@@ -181,9 +181,9 @@ func Has(dataset string) bool {
 	return slices.ContainsFunc(Experiments(), func(s Experiment) bool { return s.Train.Data == synth.StandsInFor(dataset) })
 }
 
-// Of returns the paper's experiment with a model on a data set. If one of the names is "", Of uses the usual one for
-// the other. If the paper has no such experiment, Of returns the first one with this model, or else the first one on
-// this data set, or else ridge logistic regression on phishing, but with the given names.
+// Of returns the paper's experiment with a model on a data set. If the model or the data set is "", Of uses the usual
+// one for the other. If the paper has no such experiment, Of returns the first one with this model, or else the first
+// one on this data set, or else ridge logistic regression on phishing, but with the given names.
 func Of(model, dataset string) Experiment {
 	known := append(Experiments(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
 		CIFAR(train.AlexNetDropout), CIFAR(train.ConvNet), MNIST(train.ConvNet))
@@ -210,7 +210,8 @@ func Of(model, dataset string) Experiment {
 	return s
 }
 
-// Train returns the paper's parameters for a model on a data set. If one of the names is "", Train uses the usual one
-// for the other. If the paper has no such experiment, the parameters are those of the experiment that Of returns. The
-// step size of networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and β = 0.01.
+// Train returns the paper's parameters for a model on a data set. If the model or the data set is "", Train uses the
+// usual one for the other. If the paper has no such experiment, the parameters are those of the experiment that Of
+// returns. The step size of networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and β =
+// 0.01.
 func Train(model, dataset string) train.Spec { return Of(model, dataset).Train }
