@@ -1,28 +1,30 @@
-// Package auto is the whole loop of the paper's flow chart (Section "Towards Dynamically
-// Adapting DP-SGD Parameters"). From a budget and a target accuracy it makes a plan, trains
-// privately for one stage, judges the model, and plans the next stage, until every client is
-// satisfied or has spent its budget.
+// Package auto trains a private model from a privacy budget and a target accuracy (the loop of the paper's
+// flow chart, Section "Towards Dynamically Adapting DP-SGD Parameters"). The loop makes a plan, trains
+// privately, measures the accuracy, and plans the next training, until every client is satisfied or has
+// spent its budget. Each of these trainings is called a stage.
 //
 //	report, err := auto.Run(ctx, task, auto.Options{Dir: "run", Public: public, Utility: utility, Open: open})
 //
-// A [Task] says which accuracy each client wants for which budget. (If the task's metric is not the
+// A [Task] lists the budget and the target accuracy of each client. (If the task's metric is not the
 // accuracy, all accuracies here are values of the metric, and the majority-class baseline is the metric's
 // baseline.) The steps are:
 //
-//  1. [Utility], the flow chart's "Utility Graph", finds before any private training which clipping
+//  1. Before any private training, [Utility] (the flow chart's "Utility Graph") estimates which clipping
 //     norms and noise multipliers may reach the targets.
-//  2. The "DP Calculator" of the task's [Strategy] plans a [Stage], and the stage is charged to the
-//     budgets and written to the journal.
+//  2. The task's [Strategy] (the "DP Calculator") plans a [Stage]. The stage is charged to the budgets and
+//     written to the journal.
 //  3. The clients that are not satisfied train the stage together.
-//  4. Every client judges the new model on its own held-out records, which nobody trains on. Step 2
-//     follows, unless all clients are satisfied or no budget allows another stage.
+//  4. Every client measures the accuracy of the new model on its own held-out records, which are not used
+//     for training. Step 2 follows, unless all clients are satisfied or no budget allows another stage.
 //
-// The next stage depends on what was released, so a composition of rounds that are fixed beforehand
-// does not cover it. Every record has one filter (closedform.Budget or rdp.Filter), fixed before
-// the first release. Every round of every client that holds the record must pass the filter before
-// it is run. So nothing is released beyond ε_target. If the whole budget goes into one stage, nothing
-// depends on a release, and package pld certifies the stage instead ([Account.Once]). The journal has
-// everything that later steps depend on, so a run that is killed continues to the same bits.
+// The next stage depends on what was released, so an accountant for rounds that are fixed beforehand does
+// not cover it. Instead, every record has one filter (closedform.Budget or rdp.Filter), fixed before the
+// first release. Every round of every client that holds the record must pass the filter before it is run.
+// So nothing is released beyond the target ε. If the whole budget goes into one stage, nothing depends on
+// a release, and package pld certifies the stage instead ([Account.Once]).
+//
+// The journal has everything on which later steps depend, so a run that is killed continues to the same
+// bits.
 package auto
 
 import (

@@ -1,4 +1,4 @@
-// Package libsvm reads and writes data sets in the text format of LIBSVM (C.-C. Chang and C.-J.
+// Package libsvm reads data sets in the text format of LIBSVM (C.-C. Chang and C.-J.
 // Lin, "LIBSVM: a library for support vector machines", ACM TIST 2(3), 2011). It finds and
 // downloads the data sets that this project uses.
 //
