@@ -8,7 +8,7 @@
 //
 // Accuracies are predicted by proxies: cheap trainings in which every step has the same signal-to-noise
 // ratio (Sander, Stock and Sablayrolles, "TAN without a burn", ICML 2023, arXiv 2210.03403; see
-// train.Spec.Proxy). They are judged by training rows that they hold out, never by the test set. A
+// train.Spec.Proxy). Their accuracy is measured on training rows that are held out, never on the test set. A
 // proxy has almost no noise, so its results reveal the data that it uses. Proxies therefore use public
 // or synthetic data; see [Probing].
 package propose

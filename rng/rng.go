@@ -1,6 +1,6 @@
-// Package rng gives every random draw of a run a fixed place: a stream is a function of (seed,
-// purpose, client, round). So scheduling cannot move a draw, and a run gives the same bits on any
-// number of cores.
+// Package rng makes random numbers that can be repeated. Each stream of random bits is a function of a
+// seed (or secret), a purpose, a client and a round. So scheduling cannot change a draw, and a run gives the
+// same bits on any number of cores.
 //
 //	root := rng.New(1)                          // the same bits every time, not secret
 //	root, err := rng.NewFromOS()                // noise that nobody can compute again
