@@ -31,8 +31,9 @@ import (
 	"math/bits"
 )
 
-// Purpose says what a stream is for, so that, for example, the samples and the noise of a round are
-// independent. A stream's bits depend on the purpose's number, so numbers may be added but never changed.
+// Purpose says what a stream is for, so that, for example, the samples and the noise of a round are independent. The
+// bits of a stream depend on the number of its purpose, so new purposes may be added, but their numbers may never
+// change.
 type Purpose uint8
 
 // These are the purposes. Equal numbers would give equal bits, so each purpose has its own.

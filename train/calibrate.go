@@ -11,13 +11,13 @@ import (
 	"proactivedp/plan"
 )
 
-// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the run costs a record
-// at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. The spec's own noise multiplier and target are ignored, and
-// the returned spec records the target. ε counts all rounds of all clients that hold the record, and the private
-// bounds of columns if the spec has them. It is the upper end of the interval that package pld certifies.
+// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the ε of a record is at
+// most targetEpsilon, in [1e-8, 1e4], at the spec's δ. The spec's own noise multiplier and target are ignored, and
+// the returned spec records the target. The ε is the upper end of the interval that package pld certifies. It counts
+// all rounds of all clients that hold the record, and the private bounds of columns if the spec has them.
 //
-// If clients adapt their sample sizes, every sample counts as the largest that a client may draw. If
-// no noise multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
+// If clients adapt their sample sizes, every sample counts as the largest that a client may draw. If no noise
+// multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
 func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err
