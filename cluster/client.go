@@ -143,15 +143,15 @@ type ack struct {
 type JoinReport struct {
 	Run     string       `json:"run"`
 	Client  int          `json:"client"`
-	Rounds  int          `json:"rounds"`
-	Records int          `json:"records"` // N_c
-	MaxLag  int          `json:"max_lag"`
-	MeanLag float64      `json:"mean_lag"`
-	Sent    int64        `json:"bytes_sent"`
-	Resent  int          `json:"resent"`
-	Lives   int          `json:"lives"`
-	Seconds float64      `json:"seconds"`  // duration of this life
-	Release []dp.Release `json:"releases"` // of this client
+	Rounds  int          `json:"rounds"`     // in this client's journal
+	Records int          `json:"records"`    // of this client
+	MaxLag  int          `json:"max_lag"`    // the largest i − k, for round i computed from global model k
+	MeanLag float64      `json:"mean_lag"`   // the mean of i − k
+	Sent    int64        `json:"bytes_sent"` // in this life
+	Resent  int          `json:"resent"`     // updates that were sent again in this life
+	Lives   int          `json:"lives"`      // how often the client's journal was opened; each opening is a life
+	Seconds float64      `json:"seconds"`    // duration of this life
+	Release []dp.Release `json:"releases"`   // of this client
 	Privacy Statement    `json:"privacy"`
 	Notes   []string     `json:"notes,omitempty"` // what else to know about the releases
 }

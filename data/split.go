@@ -209,8 +209,8 @@ const (
 	// separate part for each client. So every client uses every record, and the ε of a record counts
 	// the rounds of all clients.
 	Replicate Partition = "replicate"
-	// Shard deals the rows at random into disjoint parts of equal size. Up to clients-1 remaining
-	// rows are not used.
+	// Shard deals the rows at random into disjoint parts of equal size, one for each client. Up to clients-1
+	// remaining rows are not used.
 	Shard Partition = "shard"
 )
 

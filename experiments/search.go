@@ -165,7 +165,7 @@ func (f found) proxy() float64 {
 func (f found) how() string {
 	switch {
 	case f.spec.NoiseMultiplier == 0:
-		return fmt.Sprintf("trained completely, with K = %d gradients for each client, because without noise there is no proxy", f.run.GradComps)
+		return fmt.Sprintf("trained completely, with K = %d gradients for each client, because the cheaper trainings (proxies) scale the noise, and here there is none", f.run.GradComps)
 	case f.run == f.spec:
 		return fmt.Sprintf("trained completely, with K = %d gradients for each client", f.run.GradComps)
 	}

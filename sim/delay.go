@@ -38,7 +38,7 @@ func permitted(d Delay, client int, before []int) Delay {
 // compute round i if k ≥ i − τ. 0 is synchronous training. The paper uses 1.
 type AtMost int
 
-// Permits reports whether a client with broadcast k may start round i: whether k ≥ i − τ.
+// Permits reports whether a client whose newest global model is v̂_k may compute round i: whether k ≥ i − τ.
 func (tau AtMost) Permits(k, i int) bool { return k >= i-int(tau) }
 
 func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }

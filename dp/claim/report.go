@@ -130,8 +130,10 @@ func newReport(sigma float64, noise []rng.Name, best, certified Privacy) Report 
 	}
 }
 
-// Current returns r in the form of this version. Use it for a report that was read from a file. In older
-// versions, the top-level fields, PerClient and PerRecord were those of the closed form.
+// Current returns r in the layout of this version. Use it for a report that was read from a file, which an older
+// version may have written. There, PerClient, PerRecord and the fields that repeat PerRecord had the claims of the
+// closed form. Current moves these claims to ClosedForm, and puts those of Certified in their place, unless only the
+// closed form covers the training. It returns other reports unchanged.
 func (r Report) Current() Report {
 	if r.ClosedForm != nil || r.Accountant != (closedform.Accountant{}).Name() {
 		return r

@@ -197,8 +197,8 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 	return rows
 }
 
-// Ahead loads the records of a batch into the processor's caches, so that the next sum of gradients is faster: see
-// [models.Reader].
+// Ahead starts to load the records of a small batch into the processor's caches, so that the next sum of gradients is
+// faster: see [models.Reader].
 func (m *Model) Ahead(b data.Batch) { m.rows.Of(b.Data).Ahead(b.Rows) }
 
 // logits yields each example's number in the batch and its logit z.

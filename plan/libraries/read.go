@@ -50,8 +50,9 @@ func hasHistory(text []byte) bool {
 	return err == nil && keys["history"] != nil && keys["events"] == nil && keys["releases"] == nil
 }
 
-// Read returns the rounds that another library has saved as text. sampling and adjacency are for rounds of which the
-// text gives none; an empty adjacency means the usual one for the sampling. If no accountant covers the rounds, the
+// Read returns the rounds in a text that Opacus or dp_accounting has saved: the state_dict() of an accountant of Opacus,
+// as JSON, or an event of dp_accounting. sampling and adjacency are for rounds of which the text gives none, such as all
+// of Opacus; an empty adjacency means the usual one for the sampling. If no accountant covers the rounds, the
 // error says why and wraps dp.ErrNotCovered. text must be at most plan.MaxEventsBytes long.
 func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
