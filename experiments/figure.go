@@ -27,6 +27,7 @@ type Figure struct {
 	// Equal says that the sample sizes are compared at one ε, which MakeOptions.Epsilon can set.
 	Equal bool
 
+	series bool // whether its budgetPlan uses figureConfig.series, so that MakeOptions.Add can keep some
 	first  bool // whether it uses only the first seed, however many there are
 	cells  func(ctx context.Context, f *figureConfig) ([]pool.Cell, error)
 	finish func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error)
@@ -52,7 +53,7 @@ var times = []struct{ pattern, text string }{
 	{"cifar10-alexnet-sample-size", "2 days"},
 	{"cifar10-alexnet-sample-size-equal", "4 days"},
 	{"cifar10-alexnet-epsilon", "14 hours"},
-	{"cifar10-*", "5 minutes"},
+	{"cifar10-*", "20 minutes"},
 }
 
 // Takes returns text about how long the figure takes at full size, with 5 seeds on two cores.
