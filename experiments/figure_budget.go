@@ -143,8 +143,8 @@ func budgetCaption(f *figureConfig, all []priced) string {
 	p := all[0].Privacy
 	features := ""
 	if slices.ContainsFunc(all, func(p priced) bool { return p.Train.Scattered() }) {
-		features = "Softmax: on --features hog:4:8. On scatter: softmax on --features scatter, with the usual step size for σ, which " +
-			"no data decide.\n"
+		features = "Softmax regression has --features hog:4:8; on scatter, it has --features scatter and the usual step size " +
+			"for σ, which does not depend on the data.\n"
 	}
 	return features + fmt.Sprintf("Shown: %s%s; accuracy on the test set. Chosen: σ is the "+
 		"least that the certified accountant (%s) allows, clipping norm and step size are the best of a search by "+
@@ -346,18 +346,18 @@ func levelLine(lines []plots.Line, name string, y float64) plots.Line {
 
 // needs returns a table of the ε at which each line reaches the accuracies that the paper states.
 func (s experiment) needs(lines []plots.Line) [][]string {
-	header := []string{"stated by the paper"}
-	for _, l := range lines {
-		header = append(header, l.Name)
-	}
-	rows := [][]string{header}
+	header := []string{"what is stated by the paper needs"}
 	for _, stated := range s.stated() {
 		text := string(stated.Accuracy) + ", without noise"
 		if stated.Epsilon != "" {
 			text = fmt.Sprintf("%s at ε %s", stated.Accuracy, stated.Epsilon)
 		}
-		row := []string{text}
-		for _, l := range lines {
+		header = append(header, text)
+	}
+	rows := [][]string{header}
+	for _, l := range lines {
+		row := []string{l.Name}
+		for _, stated := range s.stated() {
 			row = append(row, needed(l, stated.Accuracy.Value()))
 		}
 		rows = append(rows, row)

@@ -60,7 +60,7 @@ func publishedLines(all []published) []plots.Line {
 	for _, p := range all {
 		name := fmt.Sprintf("published: %s,\n%s", p.by, p.model)
 		if len(lines) == 0 || lines[len(lines)-1].Name != name {
-			lines = append(lines, plots.Line{Name: name, Scatter: true})
+			lines = append(lines, plots.Line{Name: name, Points: true})
 		}
 		lines[len(lines)-1].Add(p.epsilon, p.accuracy, p.accuracy, p.accuracy)
 	}
@@ -106,6 +106,6 @@ func publishedText(all []published) string {
 			sources = append(sources, p.source)
 		}
 	}
-	return fmt.Sprintf(" Published (δ = %g, all test images): %s. Their programs shuffle, but count batches as Poisson samples. So "+
-		"their ε may be too small, and only a comparison in their disfavour is safe.", publishedDelta, strings.Join(sources, "; "))
+	return fmt.Sprintf(" Published, with δ = %g and all test images: %s. Their programs shuffle the records but compute ε for Poisson "+
+		"samples, so their true ε can be larger.", publishedDelta, strings.Join(sources, "; "))
 }

@@ -30,9 +30,6 @@ func figureCommand(figure experiments.Figure, synthetic bool, o experiments.Make
 	if o.Runner == train.HogwildRunner {
 		text += fmt.Sprintf(" --runner %s --time-scale %g", o.Runner, o.TimeScale)
 	}
-	if o.Add {
-		text += " --add"
-	}
 	text += drawingText(o.Drawing)
 	if synthetic {
 		text += " --allow-stand-in"
