@@ -32,8 +32,9 @@ type Figure struct {
 	cells  func(ctx context.Context, f *figureConfig) ([]pool.Cell, error)
 	finish func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error)
 	// redraw returns the same as finish, from the figure's folder. It is nil if the folder does not
-	// have everything that the picture needs.
+	// have everything that the picture needs; then lacks says what the data do not have.
 	redraw func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error)
+	lacks  string
 }
 
 // times are about how long figures take that take a minute or more, by the pattern of their names. They are

@@ -68,9 +68,10 @@ of records. The figures look at the records without noise, which no (ε, δ) cov
 need --public.
 
 An interrupted command continues from the runs that it keeps below --out, both finished and
-unfinished ones. --redraw draws curves, utility graphs, budgets and comparisons of delays in
-another style, and without a name also predictions (see propose --check). It needs only the
-data.csv and the manifest.json of a figure, not the runs.`,
+unfinished ones. --redraw draws figures in another style, all but timelines, and without a
+name also predictions (see propose --check). It needs only the data.csv and the
+manifest.json of a figure, not the runs. --add makes only the series that figures of budgets
+lack, and their manifests say which were kept.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick
   proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
