@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"proactivedp/internal/decimal"
 	"proactivedp/internal/files"
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
@@ -285,7 +284,7 @@ func writeBudgets(text *strings.Builder, dir string, made []Manifest) error {
 				cell := ""
 				for i, x := range l.X {
 					if x > 0.999*epsilon && x < 1.001*epsilon {
-						cell, some = decimal.FixedDown(100*l.Y[i], 1), true
+						cell, some = report.Fixed(100*l.Y[i], 1), true
 					}
 				}
 				cells += " " + cell + " |"
@@ -298,10 +297,10 @@ func writeBudgets(text *strings.Builder, dir string, made []Manifest) error {
 	if rows.Len() == 0 {
 		return nil
 	}
-	text.WriteString("\nTest accuracy in percent of the figures \\*-budget, by ε, rounded down. Here ε is certified for Poisson samples with " +
-		"δ = 1/N.\n")
+	text.WriteString("\nWhat a budget buys: test accuracy in percent, of the figures \\*-budget. For trainings made here, ε is certified for\n" +
+		"Poisson samples with δ = 1/N. `softmax` has the features `hog:4:8`, unless the name says otherwise.\n")
 	if strings.Contains(rows.String(), publishedSeries) {
-		fmt.Fprintf(text, "Published results have δ = %g, use all test images and no other data: %s; %s.\nTheir programs shuffle the "+
+		fmt.Fprintf(text, "Published results have δ = %g, no other data, and all test images: %s; %s.\nTheir programs shuffle the "+
 			"records but compute ε for Poisson samples, so their true ε can be larger.\n", publishedDelta, handcrafted, unlocking)
 	}
 	text.WriteString("\n| data | training |")
