@@ -47,8 +47,12 @@ type Strategy string
 // These are the strategies.
 const (
 	// Paper takes σ and s from Theorem simpleF, with the largest sample size and so the fewest rounds.
-	// It uses the budget of the closed form.
+	// It uses the budget of the closed form. A stage has the largest s for the ε that belongs to its σ, so that
+	// later stages can have less noise.
 	Paper Strategy = "paper"
+	// PaperTarget is Paper, but a stage has the largest s for the client's target epsilon, as the paper's calculator
+	// says. By the theorem, no other stage is then possible.
+	PaperTarget Strategy = "paper-target"
 	// Tight takes as many rounds as training needs, and a sample size with nearly the largest signal s√T/σ
 	// within the budget. It then takes the least noise that the budget admits. It uses the whole budget in
 	// one stage, unless the task asks for more stages or the target is known to need less.
@@ -58,10 +62,13 @@ const (
 	Default Strategy = "default"
 )
 
-func Strategies() []Strategy { return []Strategy{Paper, Tight, Default} }
+func Strategies() []Strategy { return []Strategy{Paper, PaperTarget, Tight, Default} }
+
+// ByTheorem reports whether the strategy is one of the paper's, which plan by Theorem simpleF and a utility graph.
+func (s Strategy) ByTheorem() bool { return s == Paper || s == PaperTarget }
 
 // Schedule returns spec with the strategy's usual schedule of step sizes: decreasing to 0 for Tight,
-// constant for Default, and unchanged for Paper.
+// constant for Default, and unchanged for those of the paper.
 func (s Strategy) Schedule(spec train.Spec) train.Spec {
 	switch s {
 	case Tight:
@@ -282,7 +289,7 @@ type Question struct {
 	Task   Task
 	Public Public
 	// SampleSize and Rounds are those of every stage. Least is the noise at which one stage uses the
-	// whole budget. All are 0 for strategy Paper, for which they follow from σ.
+	// whole budget. All are 0 for the strategies of the paper, for which they follow from σ.
 	SampleSize, Rounds int
 	Least              float64
 }

@@ -24,12 +24,12 @@ type Probe struct {
 	Spec   train.Spec // training on the source, with the data and features of the source
 	Same   bool       // whether these are the data of the task
 	Of     string     // description of the records
-	Graph  Graph      // for strategy Paper only
+	Graph  Graph      // only for the strategies of the paper
 	Trials pool.Options
 }
 
 // Graph says at which clipping norms and noise multipliers to measure the paper's utility graph: the
-// accuracy that a model keeps when noise is added to its parameters. Only strategy Paper uses it.
+// accuracy that a model keeps when noise is added to its parameters. Only the strategies of the paper use it.
 type Graph struct {
 	Clips, Sigmas []float64
 	Draws         int // number of noise draws at each point
@@ -71,14 +71,14 @@ func NewProbeOn(d *data.Dataset, t Task) Probe {
 	return p
 }
 
-// Utility makes the utility graph of a task by training on the probe's records. For strategy Paper it adds
+// Utility makes the utility graph of a task by training on the probe's records. For those of the paper it adds
 // noise to a model that was trained without noise, as the paper does. For the other strategies it trains
 // scaled-down trainings with noise (see train.Spec.Proxy).
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	o := Outlook{Of: p.Of, Same: p.Same, GradComps: q.Task.Spec.GradComps}
 	p.say("utility graph: trainings on %s", p.Of)
 	var err error
-	if q.Task.Strategy == Paper {
+	if q.Task.Strategy.ByTheorem() {
 		o.Points, err = p.graph(ctx, q)
 	} else {
 		o.GradComps = q.SampleSize * q.Rounds
@@ -90,10 +90,10 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 // UsualSteps returns a [Utility] that uses no records, and therefore predicts no accuracies. It suggests
 // the usual clipping norm, and the step size of [train.UsualStep] for the noise of a stage. Of source,
 // which has the task's data, it uses only the number of parameters of the model. UsualSteps does not
-// support strategy Paper, which needs a graph.
+// support the strategies of the paper, which need a graph.
 func UsualSteps(source *train.Source) Utility {
 	return func(_ context.Context, q Question) (Outlook, error) {
-		if q.Task.Strategy == Paper || !(q.Least > 0) {
+		if q.Task.Strategy.ByTheorem() || !(q.Least > 0) {
 			return Outlook{}, fmt.Errorf("strategy = %q, must be another one: it needs a utility graph", q.Task.Strategy)
 		}
 		spec := q.Task.Spec
