@@ -129,8 +129,8 @@ func (p Probe) say(format string, args ...any) {
 // than the noise in training.
 const bearable = 0.9
 
-// graph returns the points of the paper's utility graph. If σ is in R_i, the expected accuracy is that
-// without noise.
+// graph returns the points of the paper's utility graph, the mean of those of a few trained models. If σ is in R_i, the
+// expected accuracy is that without noise.
 func (p Probe) graph(ctx context.Context, q Question) ([]Point, error) {
 	plain, clips := p.Spec, p.Graph.Clips
 	plain.GradComps = p.Graph.GradComps
@@ -141,13 +141,18 @@ func (p Probe) graph(ctx context.Context, q Question) ([]Point, error) {
 		clips = []float64{q.Task.Clip}
 	}
 	var specs []pool.UtilitySpec
-	for _, clip := range clips {
-		plain.Clip = clip
-		spec := pool.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
-		if err := spec.Validate(); err != nil {
-			return nil, err
+	for seed := range uint64(probeSeeds) {
+		if seed > 0 {
+			plain.Run = probeRuns + seed
 		}
-		specs = append(specs, spec)
+		for _, clip := range clips {
+			plain.Clip = clip
+			spec := pool.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
+			if err := spec.Validate(); err != nil {
+				return nil, err
+			}
+			specs = append(specs, spec)
+		}
 	}
 	o, err := p.trials(float64(len(specs)), plain)
 	if err != nil {
@@ -158,14 +163,20 @@ func (p Probe) graph(ctx context.Context, q Question) ([]Point, error) {
 		return nil, err
 	}
 	var points []Point
-	for _, line := range lines {
-		for _, at := range line.Points {
-			accuracy := at.MeanAccuracy
-			if at.Fraction >= bearable {
-				accuracy = line.Accuracy
+	for i, clip := range clips {
+		for j, sigma := range p.Graph.Sigmas {
+			var accuracy, fraction, whole float64
+			for k := i; k < len(lines); k += len(clips) {
+				at := lines[k].Points[j]
+				accuracy += at.MeanAccuracy / probeSeeds
+				fraction += at.Fraction / probeSeeds
+				whole += lines[k].Accuracy / probeSeeds
 			}
-			if at.Sigma > 0 {
-				points = append(points, Point{line.Clip, at.Sigma, plain.Eta0, accuracy})
+			if fraction >= bearable {
+				accuracy = whole
+			}
+			if sigma > 0 {
+				points = append(points, Point{clip, sigma, plain.Eta0, accuracy})
 			}
 		}
 	}
