@@ -49,9 +49,12 @@ type Strategy string
 // These are the values of [Strategy].
 const (
 	// Paper takes the noise multiplier σ and the batch size s from the paper's Theorem simpleF. It uses the largest
-	// batch size that the theorem allows, and therefore the fewest rounds. A closedform.Budget counts the spent
-	// budget.
+	// batch size that the theorem allows for the ε that belongs to σ, and therefore the fewest rounds. Later stages can
+	// have less noise. A closedform.Budget counts the spent budget.
 	Paper Strategy = "paper"
+	// PaperTarget is Paper, but a stage has the largest batch size for the client's target epsilon, as the paper's
+	// calculator says. By the theorem, no second stage is then possible.
+	PaperTarget Strategy = "paper-target"
 	// Tight makes as many rounds as training needs. It takes a batch size s with nearly the largest signal s√T/σ (sum
 	// of gradients compared with noise) within the budget, and then the least noise that the budget allows. It spends
 	// the whole budget in one training, unless the task asks for several or the target is known to need less.
@@ -61,10 +64,13 @@ const (
 	Default Strategy = "default"
 )
 
-func Strategies() []Strategy { return []Strategy{Paper, Tight, Default} }
+func Strategies() []Strategy { return []Strategy{Paper, PaperTarget, Tight, Default} }
+
+// ByTheorem reports whether the strategy is one of the paper's, which plan by Theorem simpleF and a utility graph.
+func (s Strategy) ByTheorem() bool { return s == Paper || s == PaperTarget }
 
 // Schedule returns spec with the strategy's usual schedule of step sizes: decreasing to 0 for Tight,
-// constant for Default, and unchanged for Paper.
+// constant for Default, and unchanged for those of the paper.
 func (s Strategy) Schedule(spec train.Spec) train.Spec {
 	switch s {
 	case Tight:
@@ -285,7 +291,7 @@ type Question struct {
 	Task   Task
 	Public Public
 	// SampleSize and Rounds are those of every stage. Least is the noise at which one stage uses the
-	// whole budget. All are 0 for strategy Paper, for which they follow from σ.
+	// whole budget. All are 0 for the strategies of the paper, for which they follow from σ.
 	SampleSize, Rounds int
 	Least              float64
 }

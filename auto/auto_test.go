@@ -39,7 +39,7 @@ func publicOf(t Task, records int) Public {
 func linear(_ context.Context, q Question) (Outlook, error) {
 	o := Outlook{GradComps: q.SampleSize * q.Rounds, Of: "a line", Same: true}
 	least := q.Least
-	if q.Task.Strategy == Paper {
+	if q.Task.Strategy.ByTheorem() {
 		o.GradComps, least = 4*q.Public.Records, 4
 	}
 	for i := range 12 {
@@ -126,7 +126,7 @@ func TestLedgersHoldInRandomCourses(t *testing.T) {
 			}
 			clients = append(clients, c)
 		}
-		strategy := []Strategy{Paper, Tight, Tight, Default}[draw.IntN(4)]
+		strategy := []Strategy{Paper, Tight, PaperTarget, Default}[draw.IntN(4)]
 		task := taskOf(strategy, partition, clients...)
 		var before []dp.Event
 		for tasks := 1 + draw.IntN(3); tasks > 0; tasks-- {
@@ -253,6 +253,28 @@ func TestClientsStopAndComeBack(t *testing.T) {
 				t.Errorf("%s: stage %d is of clients %v, must be of %v", strategy, i, parts, who[i])
 			}
 		}
+	}
+}
+
+// The paper's calculator takes the largest sample for the target epsilon. By (treq3), T ≥ γθ²k²/ε, any further rounds
+// would need a larger ε. With the largest sample for the ε of σ_0, less noise can follow.
+func TestSizesForTheTargetLeaveNoSecondStage(t *testing.T) {
+	stages := map[Strategy][]StageReport{}
+	for _, strategy := range []Strategy{Paper, PaperTarget} {
+		task := taskOf(strategy, data.Shard, Client{Epsilon: 2, Accuracy: 0.8})
+		r, err := Run(t.Context(), task, optionsOf(t.TempDir(), task, 5000, &fake{clients: 1, judge: never}))
+		if err != nil || len(r.Stages) == 0 {
+			t.Fatalf("%s: %+v, %v", strategy, r, err)
+		}
+		if e := r.Privacy.EpsilonUpper; !(e <= 2) {
+			t.Errorf("%s: ε = %v", strategy, e)
+		}
+		stages[strategy] = r.Stages
+	}
+	first, whole := stages[Paper][0], stages[PaperTarget][0]
+	if len(stages[Paper]) < 2 || len(stages[PaperTarget]) != 1 || whole.SampleSize <= first.SampleSize ||
+		whole.Participants[0].NoiseMultiplier != first.Participants[0].NoiseMultiplier {
+		t.Errorf("stages %+v for the target, %+v for the noise", stages[PaperTarget], stages[Paper])
 	}
 }
 

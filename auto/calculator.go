@@ -40,7 +40,7 @@ const (
 type calculator struct {
 	task    Task
 	outlook Outlook
-	size    int // s and T of every stage; 0 for strategy Paper
+	size    int // s and T of every stage; 0 for the strategies of the paper
 	rounds  int
 }
 
@@ -48,7 +48,7 @@ type calculator struct {
 // also fixes the orders of the filters. It returns the least noise with which some account admits one
 // stage.
 func sizes(ctx context.Context, t Task, accounts []Account, fixed bool) (size, rounds int, least float64, err error) {
-	if t.Strategy == Paper {
+	if t.Strategy.ByTheorem() {
 		return 0, 0, 0, nil
 	}
 	size = math.MaxInt
@@ -167,7 +167,7 @@ func (c *calculator) next(ctx context.Context, l *ledger, past []Stage, clients 
 	p stagePlan, err error,
 ) {
 	switch c.task.Strategy {
-	case Paper:
+	case Paper, PaperTarget:
 		return c.paper(ctx, l, past, clients, target)
 	case Default:
 		return c.whole(ctx, l, clients)
@@ -373,6 +373,13 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 // allowed, it returns 0 and the reason.
 func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clients int) (int, string, error) {
 	eps, err := closedform.Epsilon(sigma, l.Delta)
+	least := sigma // the noise that the sizes need; more noise is allowed
+	if c.task.Strategy == PaperTarget {
+		eps = l.Epsilon
+		if least, err = closedform.Sigma(eps, l.Delta); err == nil {
+			least = min(rounded(least), sigma)
+		}
+	}
 	if err != nil {
 		return 0, "", err
 	}
@@ -381,7 +388,7 @@ func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clie
 	var reason string
 	if len(l.events) == 0 {
 		p, err := plan.Solve(ctx, plan.Request{
-			N: l.Records, Epochs: k, Sigma: sigma, Delta: l.Delta, Clients: clients, Shared: clients > 1,
+			N: l.Records, Epochs: k, Sigma: least, Delta: l.Delta, Clients: clients, Shared: clients > 1,
 			Method: plan.ClosedForm,
 		})
 		if err != nil {
@@ -390,7 +397,7 @@ func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clie
 		run, reason = p.Run, p.Reason
 	} else {
 		p, err := plan.Replan(ctx, plan.NextRequest{
-			Past: l.events, N: l.Records, Epochs: k, Sigma: sigma, Epsilon: min(eps, l.Epsilon), Delta: l.Delta,
+			Past: l.events, N: l.Records, Epochs: k, Sigma: least, Epsilon: min(eps, l.Epsilon), Delta: l.Delta,
 			FixedBeforehand: true, Clients: clients, Shared: clients > 1,
 		}, closedform.Accountant{})
 		if err != nil {

@@ -38,7 +38,7 @@ type Journal struct {
 type JournalTask struct {
 	Task
 	Outlook    Outlook `json:"outlook"`
-	SampleSize int     `json:"sample_size,omitempty"` // s of each of its stages, and Rounds is T; both are 0 for strategy Paper
+	SampleSize int     `json:"sample_size,omitempty"` // s of each of its stages, and Rounds is T; both are 0 for the strategies of the paper
 	Rounds     int     `json:"rounds,omitempty"`
 	// End says why the task ended. It is "" while the task is under way.
 	End string `json:"end,omitempty"`
@@ -210,7 +210,7 @@ func (j *Journal) fits(t Task) error {
 			"before the first release: %v, must be %v", describe(wanted), describe(j.Accounts)))
 	}
 	for _, a := range j.Accounts {
-		if (t.Strategy == Paper) != (len(a.Orders) == 0 && !a.Once) {
+		if t.Strategy.ByTheorem() != (len(a.Orders) == 0 && !a.Once) {
 			errs = append(errs, fmt.Errorf("strategy = %q, must not be: the budget that was fixed before the "+
 				"first release is %s", t.Strategy, a.kind()))
 			break

@@ -193,7 +193,7 @@ func (l *loop) stageOf(plans []accountPlan) Stage {
 	if s.Rounds == 0 {
 		s.Rounds = e.Outlook.GradComps / s.SampleSize
 	}
-	at := e.Outlook.pick(sigma, target, e.Strategy == Paper)
+	at := e.Outlook.pick(sigma, target, e.Strategy.ByTheorem())
 	s.Clip, s.Eta0 = at.Clip, at.Eta0
 	slices.SortFunc(s.Participants, func(a, b train.Participant) int { return a.Client - b.Client })
 	run := l.nextRun()

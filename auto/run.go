@@ -151,7 +151,7 @@ func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error)
 	} else {
 		next.Accounts = accountsOf(t, o.Public)
 		for i := range next.Accounts {
-			next.Accounts[i].Once = t.Strategy != Paper && t.Stages <= 1
+			next.Accounts[i].Once = !t.Strategy.ByTheorem() && t.Stages <= 1
 		}
 	}
 	e := JournalTask{Task: t}

@@ -24,12 +24,12 @@ type Probe struct {
 	Spec   train.Spec // training on the source, with the data and features of the source
 	Same   bool       // whether these are the data of the task
 	Of     string     // description of the records
-	Graph  Graph      // for strategy Paper only
+	Graph  Graph      // only for the strategies of the paper
 	Trials pool.Options
 }
 
 // Graph lists the clipping norms and noise multipliers for the paper's utility graph: the accuracy that a trained
-// model keeps when noise is added to its parameters. Only strategy Paper uses it.
+// model keeps when noise is added to its parameters. Only the strategies Paper and PaperTarget use it.
 type Graph struct {
 	Clips, Sigmas []float64
 	Draws         int // number of noise draws at each point
@@ -71,14 +71,14 @@ func NewProbeOn(d *data.Dataset, t Task) Probe {
 	return p
 }
 
-// Utility makes the utility graph of a task by training on the probe's records. For strategy Paper it adds
+// Utility makes the utility graph of a task by training on the probe's records. For those of the paper it adds
 // noise to a model that was trained without noise, as the paper does. For the other strategies it trains
 // scaled-down trainings with noise (see train.Spec.Proxy).
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	o := Outlook{Of: p.Of, Same: p.Same, GradComps: q.Task.Spec.GradComps}
 	p.say("utility graph: trainings on %s", p.Of)
 	var err error
-	if q.Task.Strategy == Paper {
+	if q.Task.Strategy.ByTheorem() {
 		o.Points, err = p.graph(ctx, q)
 	} else {
 		o.GradComps = q.SampleSize * q.Rounds
@@ -89,11 +89,11 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 
 // UsualSteps returns a [Utility] that uses no records, and therefore predicts no accuracies. For the noise of a
 // stage, it suggests the usual clipping norm, and the step size of [train.UsualStep]. source has the task's data, but
-// UsualSteps uses only the number of the model's parameters. Strategy Paper is not supported, because it needs
-// predicted accuracies.
+// UsualSteps uses only the number of the model's parameters. The strategies Paper and PaperTarget are not supported,
+// because they need predicted accuracies.
 func UsualSteps(source *train.Source) Utility {
 	return func(_ context.Context, q Question) (Outlook, error) {
-		if q.Task.Strategy == Paper || !(q.Least > 0) {
+		if q.Task.Strategy.ByTheorem() || !(q.Least > 0) {
 			return Outlook{}, fmt.Errorf("strategy = %q, must be another one: it needs a utility graph", q.Task.Strategy)
 		}
 		spec := q.Task.Spec
@@ -129,8 +129,8 @@ func (p Probe) say(format string, args ...any) {
 // than the noise in training.
 const bearable = 0.9
 
-// graph returns the points of the paper's utility graph. If σ is in R_i, the expected accuracy is that
-// without noise.
+// graph returns the points of the paper's utility graph, the mean of those of a few trained models. If σ is in R_i, the
+// expected accuracy is that without noise.
 func (p Probe) graph(ctx context.Context, q Question) ([]Point, error) {
 	plain, clips := p.Spec, p.Graph.Clips
 	plain.GradComps = p.Graph.GradComps
@@ -141,13 +141,18 @@ func (p Probe) graph(ctx context.Context, q Question) ([]Point, error) {
 		clips = []float64{q.Task.Clip}
 	}
 	var specs []pool.UtilitySpec
-	for _, clip := range clips {
-		plain.Clip = clip
-		spec := pool.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
-		if err := spec.Validate(); err != nil {
-			return nil, err
+	for seed := range uint64(probeSeeds) {
+		if seed > 0 {
+			plain.Run = probeRuns + seed
 		}
-		specs = append(specs, spec)
+		for _, clip := range clips {
+			plain.Clip = clip
+			spec := pool.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
+			if err := spec.Validate(); err != nil {
+				return nil, err
+			}
+			specs = append(specs, spec)
+		}
 	}
 	o, err := p.trials(float64(len(specs)), plain)
 	if err != nil {
@@ -158,14 +163,20 @@ func (p Probe) graph(ctx context.Context, q Question) ([]Point, error) {
 		return nil, err
 	}
 	var points []Point
-	for _, line := range lines {
-		for _, at := range line.Points {
-			accuracy := at.MeanAccuracy
-			if at.Fraction >= bearable {
-				accuracy = line.Accuracy
+	for i, clip := range clips {
+		for j, sigma := range p.Graph.Sigmas {
+			var accuracy, fraction, whole float64
+			for k := i; k < len(lines); k += len(clips) {
+				at := lines[k].Points[j]
+				accuracy += at.MeanAccuracy / probeSeeds
+				fraction += at.Fraction / probeSeeds
+				whole += lines[k].Accuracy / probeSeeds
 			}
-			if at.Sigma > 0 {
-				points = append(points, Point{line.Clip, at.Sigma, plain.Eta0, accuracy})
+			if fraction >= bearable {
+				accuracy = whole
+			}
+			if sigma > 0 {
+				points = append(points, Point{clip, sigma, plain.Eta0, accuracy})
 			}
 		}
 	}

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"strconv"
 
+	"proactivedp/data/scatter"
 	"proactivedp/dp"
+	"proactivedp/sim"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // ChoiceRequest is the input of a [Chooser], which chooses the settings of a training within a privacy budget.
@@ -34,9 +37,6 @@ func (f *figureConfig) choice(ctx context.Context, w ChoiceRequest) (train.Spec,
 	spec, err := f.choose(ctx, f.source, w)
 	if err != nil {
 		return train.Spec{}, err
-	}
-	if f.chosen == nil {
-		f.chosen = map[ChoiceRequest]train.Spec{}
 	}
 	f.chosen[w] = spec
 	return spec, nil
@@ -118,7 +118,23 @@ func (s experiment) methods(n int) ([]method, error) {
 			chosen(fmt.Sprintf("%sbatch %d, 15 epochs", label, commonBatch), common(spec, n, 15), false),
 			chosen(label+"proposed", spec, true))
 	}
-	return all, nil
+	if scatterPlans[s.Train.Data] == nil {
+		return all, nil
+	}
+	return append(all,
+		method{scatterSeries + "the paper's plan, usual step", func(ctx context.Context, f *figureConfig, epsilon float64) (train.Spec, error) {
+			spec := pool.Network(train.Softmax, s.Train.Data)
+			spec.FeatureMap, spec.Beta, spec.Schedule = scatter.Name, 0, string(sim.ZeroDecay)
+			spec, err := f.part(spec)
+			if err != nil {
+				return spec, err
+			}
+			return f.usual(ctx, spec, epsilon)
+		}},
+		method{fmt.Sprintf("%sbatch %d, usual step", scatterSeries, largeBatch),
+			func(ctx context.Context, f *figureConfig, epsilon float64) (train.Spec, error) {
+				return s.large(ctx, f, epsilon)
+			}}), nil
 }
 
 // label returns the model's name as a prefix for a method's name, if the figure has several models.

@@ -5,6 +5,8 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/internal/plots"
+	"proactivedp/internal/report"
 	"proactivedp/internal/results"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -179,5 +182,112 @@ func TestStatedLevelsAreDistinct(t *testing.T) {
 	levels := s.statedLines([]plots.Line{{X: []float64{1, 2}}})
 	if len(levels) != 2 || levels[0].Like == levels[1].Like || levels[0].Colour == levels[1].Colour {
 		t.Errorf("%+v", levels)
+	}
+}
+
+// Series that a folder has are kept with their rows, even if they would be chosen in another way now. The manifest
+// says what made them. Published results are rows of their own, but not of drawn data.
+func TestSeriesAreAdded(t *testing.T) {
+	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
+	others := []published{{"A", "model", "A 2020", 3, 0.5}}
+	figure := func(sizes map[string]int, order ...string) Figure {
+		fig := s.pricedFigure("phishing-budget", "a title", func(ctx context.Context, f *figureConfig) ([]priced, error) {
+			var all []priced
+			for _, name := range order {
+				more, err := f.series(ctx, name, 2, func(i int) (train.Spec, error) {
+					spec := s.Train
+					spec.SampleSize, spec.GradComps = strconv.Itoa(sizes[name]+i), 100
+					return spec, nil
+				})
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, more...)
+			}
+			return all, nil
+		}, others, func(*figureConfig, []priced, *plots.Picture) string { return "" })
+		fig.series = true
+		return fig
+	}
+	d := synth.OneHot(rng.New(3), 800)
+	d.Synthetic = false
+	o := options(t, t.TempDir())
+	o.Load = func(context.Context, string) (*data.Dataset, error) { return d, nil }
+	o.Add = true
+	rowsOf := func(name string, fig Figure) (rows [][]string) {
+		t.Helper()
+		k, err := readStored(o.Out, fig.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range k.table.Rows {
+			if slices.Contains(row, name) {
+				rows = append(rows, row)
+			}
+		}
+		return rows
+	}
+	first := figure(map[string]int{"old": 5, "gone": 9}, "old", "gone")
+	if err := Make(t.Context(), []Figure{first}, o); err != nil {
+		t.Fatal(err)
+	}
+	old := rowsOf("old", first)
+	if len(old) != 2*o.Seeds || len(rowsOf(publishedSeries, first)) != len(others) {
+		t.Fatalf("rows of the first figure: %q", old)
+	}
+	second := figure(map[string]int{"old": 7, "new": 8}, "new", "old")
+	if err := Make(t.Context(), []Figure{second}, o); err != nil {
+		t.Fatal(err)
+	}
+	if got := rowsOf("old", second); !reflect.DeepEqual(got, old) {
+		t.Errorf("kept: %q, must be %q", got, old)
+	}
+	if n := len(rowsOf("new", second)); n != 2*o.Seeds || len(rowsOf("gone", second)) != 0 {
+		t.Errorf("%d new rows", n)
+	}
+	k, err := readStored(o.Out, second.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []Kept{{[]string{"old"}, k.Version, k.Made}}; !reflect.DeepEqual(k.Kept, want) || k.Cells != 2*o.Seeds {
+		t.Errorf("kept by the manifest: %+v of %d cells, must be %+v", k.Kept, k.Cells, want)
+	}
+	if _, err := Redraw(t.Context(), []Figure{second}, MakeOptions{Out: o.Out, Load: o.Load}); err != nil {
+		t.Error(err)
+	}
+	o.Seeds++
+	if err := Make(t.Context(), []Figure{second}, o); err == nil || !strings.Contains(err.Error(), "seeds") {
+		t.Errorf("other seeds: error %v", err)
+	}
+	if err := Make(t.Context(), []Figure{s.utilityFigure()}, o); err == nil || !strings.Contains(err.Error(), "add = true") {
+		t.Errorf("a utility graph: error %v", err)
+	}
+	d.Synthetic = true
+	o.Out = t.TempDir()
+	if err := Make(t.Context(), []Figure{second}, o); err != nil || len(rowsOf(publishedSeries, second)) > 0 {
+		t.Errorf("published results next to drawn data, error %v", err)
+	}
+}
+
+// The committed page has the table of what a budget buys, with published results.
+func TestTableOfBudgets(t *testing.T) {
+	made, err := manifests("../results", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := writeBudgets(&text, "../results", made); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../results/README.md")
+	if err != nil || text.Len() == 0 || !strings.Contains(string(page), text.String()) {
+		t.Errorf("error %v; the page lacks %s", err, text.String())
+	}
+	for _, all := range publishedResults {
+		for _, p := range all {
+			if !strings.Contains(text.String(), p.model+" |") || !strings.Contains(text.String(), report.Fixed(100*p.accuracy, 1)) {
+				t.Errorf("%s, %s is not in the table", p.by, p.model)
+			}
+		}
 	}
 }

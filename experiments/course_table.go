@@ -96,8 +96,8 @@ func stretches(numbers []int) string {
 func Caption(courses []Course) string {
 	c := courses[0]
 	return fmt.Sprintf("Drawn: seed 1; the last column of the table counts over %s. Points: the ends of stages, at "+
-		"which each client judges the model by its own held-out records, which the ε does not cover; dashed: its "+
-		"target. A client that is satisfied takes no part, and returns when its accuracy has fallen below; one whose "+
+		"which each client judges the model by its own held-out records, which the ε does not cover; lines without "+
+		"points: their targets. A client that is satisfied takes no part, and returns when its accuracy has fallen below; one whose "+
 		"budget lets no stage through can do no more.\n"+
 		"Utility graph: of %s. Guaranteed: an upper bound per record, of the whole budget of a filter (%s), however "+
 		"little of it is spent; %s adjacency, %s sampling. Test records decided nothing. Numbered seeds: a "+

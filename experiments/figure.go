@@ -27,12 +27,14 @@ type Figure struct {
 	// Equal says that the sample sizes are compared at one ε, which MakeOptions.Epsilon can set.
 	Equal bool
 
+	series bool // whether its budgetPlan uses figureConfig.series, so that MakeOptions.Add can keep some
 	first  bool // whether it uses only the first seed, however many there are
 	cells  func(ctx context.Context, f *figureConfig) ([]pool.Cell, error)
 	finish func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error)
 	// redraw returns the same as finish, from the figure's folder. It is nil if the folder does not
-	// have everything that the picture needs.
+	// have everything that the picture needs; then lacks says what the data do not have.
 	redraw func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error)
+	lacks  string
 }
 
 // times are about how long figures take that take a minute or more, by the pattern of their names. They are
@@ -52,7 +54,7 @@ var times = []struct{ pattern, text string }{
 	{"cifar10-alexnet-sample-size", "2 days"},
 	{"cifar10-alexnet-sample-size-equal", "4 days"},
 	{"cifar10-alexnet-epsilon", "14 hours"},
-	{"cifar10-*", "5 minutes"},
+	{"cifar10-*", "20 minutes"},
 }
 
 // Takes returns a text that says how long it takes to make the figure at full size, with 5 seeds on two cores.

@@ -19,15 +19,15 @@ var adaptiveDelays = []string{"0", "1", "16"}
 
 // adaptiveFigure compares adaptive sample sizes with constant ones.
 func (l delayExperiment) adaptiveFigure() Figure {
-	fig := l.comparisonFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed",
-		func(f *figureConfig) []series {
-			spec := l.with
-			spec.Speeds = unequalSpeeds
-			all := l.delays(f, spec, adaptiveDelays)
-			spec.Adapt = adaptMost
-			return append(all, l.delays(f, spec, adaptiveDelays)...)
-		},
-		adaptiveContent)
+	all := func(f *figureConfig) []series {
+		spec := l.with
+		spec.Speeds = unequalSpeeds
+		all := l.delays(f, spec, adaptiveDelays)
+		spec.Adapt = adaptMost
+		return append(all, l.delays(f, spec, adaptiveDelays)...)
+	}
+	fig := l.comparisonFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed", all, adaptiveContent)
+	fig.redraw = redrawComparison(all, nil, adaptiveContent)
 	fig.Fixed = true // only the virtual clock has adaptive sizes
 	return fig
 }
@@ -54,13 +54,15 @@ func adaptiveContent(ctx context.Context, f *figureConfig, c *comparison) (*cont
 	for i, s := range c.summaries() {
 		row := s.row(len(c.goal))
 		row = []string{row[0], row[1], row[3], row[4]}
-		worst := c.paid(i, 0, fixed)
+		var all [][]string
 		for seed := range c.runs[i] {
-			if at := c.paid(i, seed, fixed); worst != nil && (at == nil || at.Worse(worst)) {
-				worst = at
-			}
+			all = append(all, c.paid(i, seed, fixed))
 		}
-		p.Rows = append(p.Rows, append(row, paidRow(worst)...))
+		paid, err := paidRow(slices.MaxFunc(all, worsePaid))
+		if err != nil {
+			return nil, err
+		}
+		p.Rows = append(p.Rows, append(row, paid...))
 	}
 	r := fixed.Privacy
 	p.Caption += fmt.Sprintf("\nAdaptive: a client takes s times its measured speed, at most %g times more or less; T "+
@@ -70,8 +72,12 @@ func adaptiveContent(ctx context.Context, f *figureConfig, c *comparison) (*cont
 		float64(adaptMost), r.Certified.PerClient.Accountant, r.PerClient.DatasetSize, decimal.Up(r.Delta, 4),
 		r.Adjacency, r.Sampling)
 	columns := slices.Concat(lookColumns, paidColumns)
+	if c.stored != nil {
+		out.table = append(c.records(f, columns, func(int, int, *pool.Timed) [][]string { return nil }), c.kept...)
+		return out, nil
+	}
 	out.table = c.records(f, columns, func(i, seed int, r *pool.Timed) (rows [][]string) {
-		paid := paidRecord(c.paid(i, seed, fixed))
+		paid := c.paid(i, seed, fixed)
 		for j := range r.At {
 			rows = append(rows, append(c.look(seed, r, j), paid...))
 		}
@@ -80,13 +86,17 @@ func adaptiveContent(ctx context.Context, f *figureConfig, c *comparison) (*cont
 	return out, nil
 }
 
-// paid returns the cost of a run. fixed is the cost with constant sizes. paid returns nil for a run
-// with adaptive sizes that diverged, because it is unknown how much it computed.
-func (c *comparison) paid(i, seed int, fixed *pool.Paid) *pool.Paid {
-	if c.all[i].spec.Adapt == 0 {
-		return fixed
+// paid returns the cost of a run, as cells of paidColumns. fixed is the cost with constant sizes. The cells are empty
+// for a run with adaptive sizes that diverged, because it is unknown how much it computed.
+func (c *comparison) paid(i, seed int, fixed *pool.Paid) []string {
+	switch {
+	case c.stored != nil:
+		row := c.kept[(i*len(c.runs[i])+seed)*len(c.runs[0][0].At)] // every run has equally many rows
+		return row[len(row)-len(paidColumns):]
+	case c.all[i].spec.Adapt == 0:
+		return paidRecord(fixed)
 	}
-	return c.runs[i][seed].Paid
+	return paidRecord(c.runs[i][seed].Paid)
 }
 
 // fixedSizes returns the cost of a run of the first series, which has constant sizes.

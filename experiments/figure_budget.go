@@ -41,6 +41,15 @@ func (p *priced) epsilon() float64 {
 
 type budgetPlan func(ctx context.Context, f *figureConfig) ([]priced, error)
 
+// of returns the plan of a figure, which looks at the series that MakeOptions.Add keeps.
+func (b budgetPlan) of(figure string) budgetPlan {
+	return func(ctx context.Context, f *figureConfig) ([]priced, error) {
+		g := *f
+		g.own = f.kept[figure]
+		return b(ctx, &g)
+	}
+}
+
 func (b budgetPlan) cells(ctx context.Context, f *figureConfig) ([]pool.Cell, error) {
 	all, err := b(ctx, f)
 	if err != nil {
@@ -48,6 +57,9 @@ func (b budgetPlan) cells(ctx context.Context, f *figureConfig) ([]pool.Cell, er
 	}
 	var cells []pool.Cell
 	for _, p := range all {
+		if p.accuracy != nil {
+			continue // kept
+		}
 		for seed := range f.seeds {
 			p.Train.Seed = uint64(seed + 1)
 			cells = append(cells, pool.OfTrial(p.Train, f.source))
@@ -83,10 +95,14 @@ func (b budgetPlan) results(ctx context.Context, f *figureConfig, results []json
 		return nil, err
 	}
 	for i := range all {
-		bySeed, err := pool.DecodeAll[pool.Trial](results[i*f.seeds : (i+1)*f.seeds])
+		if all[i].accuracy != nil {
+			continue // kept
+		}
+		bySeed, err := pool.DecodeAll[pool.Trial](results[:f.seeds])
 		if err != nil {
 			return nil, err
 		}
+		results = results[f.seeds:]
 		for _, t := range bySeed {
 			all[i].accuracy = append(all[i].accuracy, t.Accuracy)
 		}
@@ -94,11 +110,16 @@ func (b budgetPlan) results(ctx context.Context, f *figureConfig, results []json
 	return all, nil
 }
 
-// budgetTable returns the data of a figure of budgets, with a row for each run.
-func budgetTable(f *figureConfig, all []priced) [][]string {
-	table := [][]string{{"data", "series", "model", "features", "seed", "clients", "sample_size", "rounds", "sigma",
+// budgetTable returns the data of a figure of budgets, with a row for each run, and then those of published results.
+func budgetTable(f *figureConfig, all []priced, others []published) [][]string {
+	header := []string{"data", "series", "model", "features", "seed", "clients", "sample_size", "rounds", "sigma",
 		"clip", "eta0", "schedule", "gradients_of_all_clients", "delta", "certified_epsilon_per_record",
-		"epsilon_per_record", "test_accuracy"}}
+		"epsilon_per_record", "test_accuracy"}
+	var rows [][]string
+	if len(others) > 0 {
+		header, rows = publishedRows(header, f.data().Name, others)
+	}
+	table := [][]string{header}
 	for _, p := range all {
 		for seed, accuracy := range p.accuracy {
 			table = append(table, []string{f.data().Name, p.Series, p.Train.Model, p.Train.FeatureMap,
@@ -108,16 +129,24 @@ func budgetTable(f *figureConfig, all []priced) [][]string {
 				strconv.Itoa(p.gradients), decimal.Up(p.Privacy.Delta, 6),
 				epsilonText(p.Privacy.Certified.PerRecord.EpsilonUpper),
 				epsilonText(p.Privacy.Closed().PerRecord.EpsilonUpper), report.Number(accuracy)})
+			for len(table[len(table)-1]) < len(header) {
+				table[len(table)-1] = append(table[len(table)-1], "") // nothing is published
+			}
 		}
 	}
-	return table
+	return append(table, rows...)
 }
 
 // budgetCaption returns the caption of a figure of budgets, which says how the settings were chosen
 // and judged.
 func budgetCaption(f *figureConfig, all []priced) string {
 	p := all[0].Privacy
-	return fmt.Sprintf("Shown: %s%s; accuracy on the test set. Chosen: σ is the "+
+	features := ""
+	if slices.ContainsFunc(all, func(p priced) bool { return p.Train.Scattered() }) {
+		features = "Softmax regression has --features hog:4:8; on scatter, it has --features scatter and the usual step size " +
+			"for σ, which does not depend on the data.\n"
+	}
+	return features + fmt.Sprintf("Shown: %s%s; accuracy on the test set. Chosen: σ is the "+
 		"least that the certified accountant (%s) allows, clipping norm and step size are the best of a search by "+
 		"proxies on records held out of the training set, which looks at the data as at a public benchmark: the ε "+
 		"does not cover it.\n"+
@@ -148,8 +177,8 @@ func divergedNote(all []priced) string {
 // budgetFigure shows the accuracy for each budget, and therefore the ε that the accuracies stated in
 // the paper need.
 func (s experiment) budgetFigure() Figure {
-	return s.pricedFigure(s.Train.Data+"-budget", "Accuracy over the certified ε, step sizes chosen for each budget", s.overBudgets,
-		func(f *figureConfig, all []priced, p *plots.Picture) string {
+	fig := s.pricedFigure(s.Train.Data+"-budget", "Accuracy over the certified ε, step sizes chosen for each budget", s.overBudgets,
+		publishedResults[s.Train.Data], func(f *figureConfig, all []priced, p *plots.Picture) string {
 			p.Title = f.data().Name + ": what accuracy a budget buys"
 			lines := p.Lines
 			p.Lines = append(lines, s.statedLines(lines)...)
@@ -160,19 +189,27 @@ func (s experiment) budgetFigure() Figure {
 			}
 			return ""
 		})
+	fig.series = true
+	return fig
 }
 
 // pricedFigure returns a figure of trainings with their costs, over the certified ε unless draw sets
-// another logarithmic x axis. draw returns the advice that the figure gives.
-func (s experiment) pricedFigure(name, title string, plan budgetPlan,
+// another logarithmic x axis. others are published results on the real data. draw returns the advice that the figure gives.
+func (s experiment) pricedFigure(name, title string, plan budgetPlan, others []published,
 	draw func(f *figureConfig, all []priced, p *plots.Picture) string) Figure {
+	plan = plan.of(name)
 	drawn := func(f *figureConfig, all []priced) *content {
+		others := others
+		if f.data().Synthetic {
+			others = nil
+		}
 		picture := plots.Picture{XLabel: "certified ε of a record", YLabel: accuracyLabel(s.Train) + " (fraction)",
 			LogarithmicX: true, Lines: linesOver(all, (*priced).epsilon), Banner: f.banner(), Caption: budgetCaption(f, all)}
 		advice := draw(f, all, &picture)
-		picture.Caption += divergedNote(all)
+		picture.Lines = append(picture.Lines, publishedLines(others)...)
+		picture.Caption += divergedNote(all) + publishedText(others)
 		accuracyAxis(&picture)
-		return &content{picture: picture, table: budgetTable(f, all), config: all, advice: advice}
+		return &content{picture: picture, table: budgetTable(f, all, others), config: all, advice: advice}
 	}
 	return Figure{
 		Name: name, Data: s.Train.Data, Long: true,
@@ -200,23 +237,23 @@ func (s experiment) stated() []paper.Stated {
 }
 
 // overBudgets returns the trainings of the figure: one for each row of the paper's table of budgets, all with the
-// same step size (none if s is heavy), and one for each model and each of budgetEpsilons, with the step size
-// chosen for that budget.
+// same step size (none if s is heavy), one for each model and each of budgetEpsilons, with the step size chosen for
+// that budget, and for images those on scattering features.
 func (s experiment) overBudgets(ctx context.Context, f *figureConfig) ([]priced, error) {
 	var all []priced
+	add := func(series string, budgets int, of func(i int) (train.Spec, error)) error {
+		more, err := f.series(ctx, series, budgets, of)
+		all = append(all, more...)
+		return err
+	}
 	if !s.heavy {
-		for _, b := range s.paper.Budgets.Rows {
+		rows := s.paper.Budgets.Rows
+		if err := add(s.label(s.Train)+"the paper's table, one step", len(rows), func(i int) (train.Spec, error) {
 			spec := s.Train
-			spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
-			spec, err := f.part(spec)
-			if err != nil {
-				return nil, err
-			}
-			p, err := f.price(ctx, s.label(spec)+"the paper's table, one step", spec)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, p)
+			spec.SampleSize, spec.NoiseMultiplier = string(rows[i].Size), rows[i].Sigma.Value()
+			return f.part(spec)
+		}); err != nil {
+			return nil, err
 		}
 	}
 	for _, spec := range s.models {
@@ -227,17 +264,39 @@ func (s experiment) overBudgets(ctx context.Context, f *figureConfig) ([]priced,
 		if short, err = f.part(short); err != nil {
 			return nil, err
 		}
-		for _, epsilon := range budgetEpsilons {
-			chosen, err := f.choice(ctx, ChoiceRequest{short, epsilon, false})
-			if err != nil {
-				return nil, err
-			}
-			p, err := f.price(ctx, s.label(spec)+"steps chosen by budget", chosen)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, p)
+		if err := add(s.label(spec)+"steps chosen by budget", len(budgetEpsilons), func(i int) (train.Spec, error) {
+			return f.choice(ctx, ChoiceRequest{short, budgetEpsilons[i], false})
+		}); err != nil {
+			return nil, err
 		}
+	}
+	if scatterPlans[s.Train.Data] == nil {
+		return all, nil
+	}
+	epsilons := append(slices.Clone(budgetEpsilons), publishedEpsilon)
+	err := add(scatterSeries+"usual step", len(epsilons), func(i int) (train.Spec, error) {
+		return s.large(ctx, f, epsilons[i])
+	})
+	return all, err
+}
+
+// series returns the n trainings of a series with their costs: those that MakeOptions.Add keeps, or otherwise
+// those of the specs that of returns.
+func (f *figureConfig) series(ctx context.Context, name string, n int, of func(i int) (train.Spec, error)) ([]priced, error) {
+	if kept := f.own.series(name); len(kept) > 0 {
+		return kept, nil
+	}
+	var all []priced
+	for i := range n {
+		spec, err := of(i)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		p, err := f.price(ctx, name, spec)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
 	}
 	return all, nil
 }
@@ -287,18 +346,18 @@ func levelLine(lines []plots.Line, name string, y float64) plots.Line {
 
 // needs returns a table of the ε at which each line reaches the accuracies that the paper states.
 func (s experiment) needs(lines []plots.Line) [][]string {
-	header := []string{"stated by the paper"}
-	for _, l := range lines {
-		header = append(header, l.Name)
-	}
-	rows := [][]string{header}
+	header := []string{"what is stated by the paper needs"}
 	for _, stated := range s.stated() {
 		text := string(stated.Accuracy) + ", without noise"
 		if stated.Epsilon != "" {
 			text = fmt.Sprintf("%s at ε %s", stated.Accuracy, stated.Epsilon)
 		}
-		row := []string{text}
-		for _, l := range lines {
+		header = append(header, text)
+	}
+	rows := [][]string{header}
+	for _, l := range lines {
+		row := []string{l.Name}
+		for _, stated := range s.stated() {
 			row = append(row, needed(l, stated.Accuracy.Value()))
 		}
 		rows = append(rows, row)

@@ -56,6 +56,9 @@ type figureConfig struct {
 	choose Chooser                      // if nil, figures that need it are refused
 	chosen map[ChoiceRequest]train.Spec // previous answers, which cells and pictures share
 	loop   Loop                         // if nil, figures that need it are refused
+
+	kept map[string]*keptFigure // by figure, with MakeOptions.Add
+	own  *keptFigure            // of the figure at hand, in a budgetPlan; nil if nothing is kept
 }
 
 func (f *figureConfig) data() *data.Dataset { return f.source.Data() }

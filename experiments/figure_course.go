@@ -60,21 +60,44 @@ func (s experiment) courseFigure(suffix, strategy string) Figure {
 			return cells, nil
 		},
 		finish: func(_ context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
-			r, err := s.courseRequest(f, strategy, 1)
-			if err != nil {
-				return nil, err
-			}
 			courses, err := pool.DecodeAll[Course](results)
 			if err != nil {
 				return nil, err
 			}
-			table := CourseTable(r.Strategy, r.Clients, courses)
-			return &content{picture: coursePicture(f, r, courses), table: table, config: struct {
-				Request LoopRequest `json:"request"` // without the seed
-				Courses []Course    `json:"courses"` // of seeds from 1 on
-			}{r, courses}}, nil
+			return s.courseContent(f, strategy, courses)
+		},
+		redraw: func(_ context.Context, f *figureConfig, k *storedFigure) (*content, error) {
+			var config courseConfig
+			if err := json.Unmarshal(k.config, &config); err != nil {
+				return nil, fmt.Errorf("%s: config: %w", results.ManifestFile, err)
+			}
+			if len(config.Courses) != k.Seeds {
+				return nil, fmt.Errorf("%s has %d courses, must have one for each of %d seeds", results.ManifestFile,
+					len(config.Courses), k.Seeds)
+			}
+			for i := range config.Courses {
+				if err := config.Courses[i].Validate(len(courseClients)); err != nil {
+					return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
+				}
+			}
+			return s.courseContent(f, strategy, config.Courses)
 		},
 	}
+}
+
+// courseConfig is the manifest's description of a course figure.
+type courseConfig struct {
+	Request LoopRequest `json:"request"` // without the seed
+	Courses []Course    `json:"courses"` // of seeds from 1 on
+}
+
+func (s experiment) courseContent(f *figureConfig, strategy string, courses []Course) (*content, error) {
+	r, err := s.courseRequest(f, strategy, 1)
+	if err != nil {
+		return nil, err
+	}
+	return &content{picture: coursePicture(f, r, courses), table: CourseTable(r.Strategy, r.Clients, courses),
+		config: courseConfig{r, courses}}, nil
 }
 
 // courseRequest returns the figure's request. It uses the partition Shard, so that a record pays only

@@ -40,7 +40,7 @@ func (l delayExperiment) delayFigure() Figure {
 			n := len(allDelays)
 			return delayContent(ctx, f, c.part(0, n), c.part(n, 2*n))
 		})
-	fig.redraw = redrawComparisons(parts, delayContent)
+	fig.redraw = redrawComparisons(parts, nil, delayContent)
 	return fig
 }
 
@@ -52,10 +52,7 @@ func (l delayExperiment) stragglerFigure(kind string, spec train.Spec) Figure {
 	}
 	all := func(f *figureConfig) []series { return l.delays(f, spec, timedDelays) }
 	fig := l.comparisonFigure(kind, title, all, timeContent)
-	fig.redraw = redrawComparisons(func(f *figureConfig) [][]series { return [][]series{all(f)} },
-		func(ctx context.Context, f *figureConfig, c ...*comparison) (*content, error) {
-			return timeContent(ctx, f, c[0])
-		})
+	fig.redraw = redrawComparison(all, nil, timeContent)
 	return fig
 }
 
@@ -66,24 +63,28 @@ func (l delayExperiment) skewedFigure() Figure {
 	spec := l.without
 	spec.Partition, spec.Eta0 = "dirichlet:0.1", 10*l.without.Eta0
 	all := func(f *figureConfig) []series { return l.delays(f, spec, allDelays) }
-	fig := l.comparisonFigure("-skewed-delay", "Accuracy against the permissible delay, skewed labels and large steps", all,
-		func(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
-			return delayContent(ctx, f, c)
-		})
-	fig.redraw = redrawComparisons(func(f *figureConfig) [][]series { return [][]series{all(f)} }, delayContent)
+	draw := func(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
+		return delayContent(ctx, f, c)
+	}
+	fig := l.comparisonFigure("-skewed-delay", "Accuracy against the permissible delay, skewed labels and large steps", all, draw)
+	fig.redraw = redrawComparison(all, nil, draw)
 	return fig
 }
 
 // stalenessFigure shows how far behind rounds were computed, for each delay.
 func (l delayExperiment) stalenessFigure() Figure {
-	return l.comparisonFigure("-staleness", "Staleness against its bound",
-		func(f *figureConfig) []series { return l.delays(f, l.with, allDelays) }, stalenessContent)
+	all := func(f *figureConfig) []series { return l.delays(f, l.with, allDelays) }
+	fig := l.comparisonFigure("-staleness", "Staleness against its bound", all, stalenessContent)
+	fig.redraw = redrawComparison(all, storedLags, stalenessContent)
+	return fig
 }
 
 // idleFigure shows how long clients of unequal speed wait.
 func (l delayExperiment) idleFigure() Figure {
 	spec := l.with
 	spec.Speeds = unequalSpeeds
-	return l.comparisonFigure("-idle", "Idle time of clients of unequal speed",
-		func(f *figureConfig) []series { return l.delays(f, spec, allDelays) }, idleContent)
+	all := func(f *figureConfig) []series { return l.delays(f, spec, allDelays) }
+	fig := l.comparisonFigure("-idle", "Idle time of clients of unequal speed", all, idleContent)
+	fig.redraw = redrawComparison(all, storedWaits, idleContent)
+	return fig
 }

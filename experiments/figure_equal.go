@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,12 +9,13 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/train"
 )
 
 // equalFigure shows the accuracy of several plans with the certified ε of the paper's plan, against the
 // gradients that each computes.
 func (s experiment) equalFigure() Figure {
-	return s.pricedFigure(s.Train.Data+"-equal-epsilon", "Accuracy and gradients of plans of the same certified ε", s.atEqualEpsilon,
+	fig := s.pricedFigure(s.Train.Data+"-equal-epsilon", "Accuracy and gradients of plans of the same certified ε", s.atEqualEpsilon, nil,
 		func(f *figureConfig, all []priced, p *plots.Picture) string {
 			p.Title = f.data().Name + ": accuracy at equal certified ε"
 			p.XLabel = "gradients computed, of all clients"
@@ -24,6 +24,8 @@ func (s experiment) equalFigure() Figure {
 			p.Rows = equalRows(all)
 			return ""
 		})
+	fig.series = true
+	return fig
 }
 
 // byMethod gives lines that are named after a model and a method the colour of their method and the mark of their
@@ -64,15 +66,11 @@ func (s experiment) atEqualEpsilon(ctx context.Context, f *figureConfig) ([]pric
 	}
 	var all []priced
 	for _, a := range methods {
-		spec, err := a.spec(ctx, f, paid.epsilon())
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", a.name, err)
-		}
-		p, err := f.price(ctx, a.name, spec)
+		more, err := f.series(ctx, a.name, 1, func(int) (train.Spec, error) { return a.spec(ctx, f, paid.epsilon()) })
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, p)
+		all = append(all, more...)
 	}
 	return all, nil
 }

@@ -33,7 +33,7 @@ const sampledDelta = 1e-5
 // samplingFigure shows the accuracy of Poisson samples, of random allocation and of samples of a fixed
 // size, with the noise that each needs for the same ε.
 func (s experiment) samplingFigure() Figure {
-	return s.pricedFigure(s.Train.Data+"-sampling", "Accuracy by the way of drawing batches, at equal certified ε", s.bySampling,
+	return s.pricedFigure(s.Train.Data+"-sampling", "Accuracy by the way of drawing batches, at equal certified ε", s.bySampling, nil,
 		func(f *figureConfig, all []priced, p *plots.Picture) string {
 			run := sampledRuns[s.Train.Data]
 			p.Title = f.data().Name + ": how batches are drawn"
@@ -90,14 +90,24 @@ func (s experiment) sampled(
 	if spec, err = f.part(spec); err != nil {
 		return spec, err
 	}
+	return f.usual(ctx, spec, epsilon)
+}
+
+// usual returns the spec, whose sample size is constant, with the least noise for ε and with the clipping norm and the
+// step size that train chooses for this noise without looking at the data.
+func (f *figureConfig) usual(ctx context.Context, spec train.Spec, epsilon float64) (train.Spec, error) {
 	spec.Clip = spec.UsualClip()
-	if spec, err = f.source.Calibrate(ctx, spec, epsilon); err != nil {
+	spec, err := f.source.Calibrate(ctx, spec, epsilon)
+	if err != nil {
 		return spec, err
 	}
-	if p, err = f.source.Prepare(spec); err != nil {
+	p, err := f.source.Prepare(spec)
+	if err != nil {
 		return spec, err
 	}
-	spec.Eta0 = train.UsualStep(spec, p.Config.Model.NumParams(), spec.NoiseMultiplier, float64(size), p.Config.Run().Rounds)
+	run := p.Config.Run()
+	spec.Eta0 = train.UsualStep(spec, p.Config.Model.NumParams(), spec.NoiseMultiplier, float64(run.Max),
+		run.Rounds*spec.Clients)
 	return spec, nil
 }
 

@@ -1,8 +1,10 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,7 +46,7 @@ const scatterHoldout = 0.1
 // scatterFigure shows the accuracy of softmax regression on scattering features, on the test set and, for
 // CIFAR-10, on held-out training records.
 func (s experiment) scatterFigure() Figure {
-	return s.pricedFigure(s.Train.Data+"-scatter", "Accuracy of scattering features over the certified ε", s.onScattering,
+	return s.pricedFigure(s.Train.Data+"-scatter", "Accuracy of scattering features over the certified ε", s.onScattering, nil,
 		func(f *figureConfig, all []priced, p *plots.Picture) string {
 			p.Title = f.data().Name + ": softmax regression on scattering features"
 			p.Rows = equalRows(all)
@@ -88,6 +90,27 @@ func (s experiment) onScattering(ctx context.Context, f *figureConfig) ([]priced
 		}
 	}
 	return all, nil
+}
+
+// scatterSeries begins the names of series on scattering features in figures with other features.
+const scatterSeries = "softmax on scatter: "
+
+// largeBatch is the batch size of trainings on scattering features in those figures, below ε = 1. From there on, it is
+// twice as large, because the noise per signal falls with the size as long as σ < 2.
+const largeBatch = 2048
+
+// large returns a training on scattering features with large batches and the usual step size.
+func (s experiment) large(ctx context.Context, f *figureConfig, epsilon float64) (train.Spec, error) {
+	plan := slices.MaxFunc(scatterPlans[s.Train.Data], func(a, b scatterPlan) int { return cmp.Compare(a.epsilon, b.epsilon) })
+	plan.delta, plan.size = 0, largeBatch // δ is 1/N, as in the other series
+	if epsilon >= 1 {
+		plan.size *= 2
+	}
+	spec, err := f.part(plan.spec(s.Train.Data))
+	if err != nil {
+		return spec, err
+	}
+	return f.usual(ctx, spec, epsilon)
 }
 
 func (p scatterPlan) spec(dataset string) train.Spec {

@@ -21,7 +21,7 @@ const oneSigma = "the same σ for every s"
 // with the least noise multiplier for the same certified ε. With the same σ, a larger sample costs
 // more ε, so the first comparison is between unequal budgets.
 func (s experiment) equalSizesFigure() Figure {
-	fig := s.pricedFigure(s.name()+"-sample-size-equal", "", s.sizesTwice, s.drawSizes)
+	fig := s.pricedFigure(s.name()+"-sample-size-equal", "", s.sizesTwice, nil, s.drawSizes)
 	fig.Title = fmt.Sprintf("Sample sizes with the same σ, and with the same certified ε, %s on %s",
 		train.ModelTitle(s.Train.Model), s.Train.Data)
 	fig.Sizes, fig.Equal, fig.Long = true, true, s.long

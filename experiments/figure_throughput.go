@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -130,12 +132,51 @@ func (l delayExperiment) throughputFigure() Figure {
 			return cells, nil
 		},
 		finish: func(_ context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
-			return l.throughputContent(f, results)
+			rates, err := pool.DecodeAll[rate](results)
+			if err != nil {
+				return nil, err
+			}
+			return l.throughputContent(f, rateds(), cpu.Describe(), rates)
+		},
+		redraw: func(_ context.Context, f *figureConfig, k *storedFigure) (*content, error) {
+			lines, rates, err := storedRates(k)
+			if err != nil {
+				return nil, err
+			}
+			out, err := l.throughputContent(f, lines, k.Machine, rates)
+			if err == nil {
+				out.table = append([][]string{k.table.Header}, k.table.Rows...) // rounded again, the rates could differ in the last digit
+			}
+			return out, err
 		},
 	}
 }
 
-func (l delayExperiment) throughputContent(f *figureConfig, results []json.RawMessage) (*content, error) {
+// storedRates returns the lines and the rates of a figure.
+func storedRates(k *storedFigure) (lines []rated, rates []rate, err error) {
+	var cores, updates, seconds []float64
+	if err := k.table.Columns(map[string]*[]float64{"cores": &cores, "updates": &updates, "seconds": &seconds}); err != nil {
+		return nil, nil, err
+	}
+	perLine := len(rateClients) * k.Seeds
+	if n := len(cores); n == 0 || n%perLine != 0 {
+		return nil, nil, fmt.Errorf("%s has %d rows, must have %d for each line", results.TableFile, n, perLine)
+	}
+	runner := slices.Index(k.table.Header, "runner")
+	if runner < 0 {
+		return nil, nil, fmt.Errorf("%s has no column runner", results.TableFile)
+	}
+	for i := range cores {
+		if i%perLine == 0 {
+			lines = append(lines, rated{k.table.Rows[i][runner], int(cores[i])})
+		}
+		rates = append(rates, rate{int(updates[i]), seconds[i]})
+	}
+	return lines, rates, nil
+}
+
+// throughputContent draws the rates by line, number of clients and seed, as measured on a machine.
+func (l delayExperiment) throughputContent(f *figureConfig, lines []rated, machine string, all []rate) (*content, error) {
 	p := plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: updates a second", f.data().Name, train.ModelTitle(l.with.Model)),
 		XLabel: "clients", YLabel: "updates a second", Banner: f.banner(), Rows: [][]string{{"updates a second"}},
@@ -147,22 +188,18 @@ func (l delayExperiment) throughputContent(f *figureConfig, results []json.RawMe
 	table := [][]string{{"data", "model", "runner", "cores", "clients", "seed", "updates", "seconds",
 		"updates_per_second"}}
 	var config []train.Spec
-	for _, of := range rateds() {
+	for _, of := range lines {
 		line := plots.Line{Name: fmt.Sprintf("%s, %s", of.runner, decimal.Many(of.cores, "core")), Points: true}
 		row := []string{line.Name}
 		for i, clients := range rateClients {
-			bySeed, err := pool.DecodeAll[rate](results[:f.seeds])
-			if err != nil {
-				return nil, err
-			}
 			var rates []float64
-			for seed, r := range bySeed {
+			for seed, r := range all[:f.seeds] {
 				rates = append(rates, float64(r.Updates)/r.Seconds)
 				table = append(table, []string{f.data().Name, l.with.Model, of.runner, strconv.Itoa(of.cores),
 					strconv.Itoa(clients), strconv.Itoa(seed + 1), strconv.Itoa(r.Updates), report.Number(r.Seconds),
 					report.Number(rates[seed])})
 			}
-			results = results[f.seeds:]
+			all = all[f.seeds:]
 			addMean(&line, float64(i), rates, 0)
 			mean, _ := report.Spread(rates)
 			p.YMax = max(p.YMax, 1.1*mean)
@@ -178,6 +215,6 @@ func (l delayExperiment) throughputContent(f *figureConfig, results []json.RawMe
 	p.Caption = fmt.Sprintf("Only training is timed, of about as many updates for each number of clients, which share the "+
 		"records: s = %s, %s; %s. virtual: the event loop, which computes networks' rounds on all "+
 		"cores; hogwild: a goroutine for each client, which waits for nothing. On %s. No other run has the same.",
-		config[0].SampleSize, behindText(config[0].Delay), spreadText(f.seeds), cpu.Describe())
+		config[0].SampleSize, behindText(config[0].Delay), spreadText(f.seeds), machine)
 	return &content{picture: p, table: table, config: config}, nil
 }

@@ -23,6 +23,7 @@ func (l delayExperiment) timelineFigure() Figure {
 		Name: l.name() + "-timeline", Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("Timeline of the first rounds, %s on %s", train.ModelTitle(l.with.Model), l.with.Data),
 		first: true,
+		lacks: "it has no times of broadcasts, which are the red lines",
 		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 			return windowCells(allSeries(f), f), nil
 		},

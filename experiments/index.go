@@ -146,6 +146,9 @@ func writeIndex(dir string, figures []Figure) error {
 			if err := writeGroup(&text, g.title, inGroup, findings); err != nil {
 				return err
 			}
+			if err := writeBudgets(&text, dir, inGroup); err != nil {
+				return err
+			}
 		}
 		if err := writeBesides(&text, pictures, pages); err != nil {
 			return err
@@ -251,6 +254,67 @@ func writeGroup(text *strings.Builder, title string, made []Manifest, findings [
 	if rows.Len() > 0 {
 		text.WriteString("\n| figure | the paper | here | ε | verdict |\n|---|---|---|---|---|\n" + rows.String())
 	}
+	return nil
+}
+
+// boughtEpsilons are the columns of the table of writeBudgets: ε of the figures and of published results.
+var boughtEpsilons = []float64{0.1, 0.5, 1, 2, publishedEpsilon, 4, 8}
+
+// writeBudgets writes a table of what the trainings of the figures *-budget and *-scatter reach within some ε, next to
+// published results. In the latter, all trainings at these ε have the δ of the published results.
+func writeBudgets(text *strings.Builder, dir string, made []Manifest) error {
+	var rows strings.Builder
+	for _, m := range made {
+		budget := strings.HasSuffix(m.Figure, "-budget")
+		if !budget && !strings.HasSuffix(m.Figure, "-scatter") {
+			continue
+		}
+		k, err := readStored(dir, m.Figure)
+		if err != nil {
+			return err
+		}
+		all, err := storedPriced(k)
+		if err != nil {
+			return err
+		}
+		lines := linesOver(all, (*priced).epsilon)
+		if !budget {
+			for i := range lines {
+				lines[i].Name = fmt.Sprintf("%sδ = %g, on the %s", scatterSeries, publishedDelta, lines[i].Name)
+			}
+		} else if !m.Data.Synthetic {
+			lines = append(lines, publishedLines(publishedResults[m.Data.Name])...)
+		}
+		for _, l := range lines {
+			cells, some := "", false
+			for _, epsilon := range boughtEpsilons {
+				cell := ""
+				for i, x := range l.X {
+					if x > 0.999*epsilon && x < 1.001*epsilon {
+						cell, some = report.Fixed(100*l.Y[i], 1), true
+					}
+				}
+				cells += " " + cell + " |"
+			}
+			if some {
+				fmt.Fprintf(&rows, "| %s | %s |%s\n", m.Data.Name, strings.ReplaceAll(l.Name, "\n", " "), cells)
+			}
+		}
+	}
+	if rows.Len() == 0 {
+		return nil
+	}
+	text.WriteString("\nWhat a budget buys: test accuracy in percent, of the figures \\*-budget and \\*-scatter. For trainings made here, ε is certified for\n" +
+		"Poisson samples, with δ = 1/N if nothing else is said. `softmax` has the features `hog:4:8`, unless the name says otherwise.\n")
+	if strings.Contains(rows.String(), publishedSeries) {
+		fmt.Fprintf(text, "Published results have δ = %g, no other data, and all test images: %s; %s.\nTheir programs shuffle the "+
+			"records but compute ε for Poisson samples, so their true ε can be larger.\n", publishedDelta, handcrafted, unlocking)
+	}
+	text.WriteString("\n| data | training |")
+	for _, epsilon := range boughtEpsilons {
+		fmt.Fprintf(text, " ε = %g |", epsilon)
+	}
+	text.WriteString("\n|" + strings.Repeat("---|", 2+len(boughtEpsilons)) + "\n" + rows.String())
 	return nil
 }
 

@@ -34,6 +34,9 @@ type MakeOptions struct {
 	// Epsilon is the certified ε of a record at which sample sizes are compared; 0 means that of the
 	// experiment's own training.
 	Epsilon float64
+	// Add keeps the series that the folder of a figure already has, with the settings with which they were made, and
+	// makes the others. It is for figures of budgets, whose folder must have the same data and seeds.
+	Add     bool
 	Workers int // largest number of cells at the same time; memory may limit it further
 	// Runner is the runner of the trainings: "" or train.VirtualRunner, or train.HogwildRunner. Results of hogwild
 	// cannot be repeated. With hogwild, delays are compared on a real clock, on which a virtual second takes
@@ -81,6 +84,7 @@ type Manifest struct {
 	Runner    string       `json:"runner,omitempty"`
 	TimeScale float64      `json:"time_scale,omitempty"`
 	Data      results.Data `json:"data"`
+	Kept      []Kept       `json:"kept,omitempty"` // series that an earlier command made, see MakeOptions.Add
 	results.Origin
 	Drawing results.Drawing `json:"drawing,omitzero"`
 	Files   []string        `json:"files"`                  // the first one is a picture
@@ -193,11 +197,18 @@ func allCells(ctx context.Context, figures []Figure, o MakeOptions) (
 				return nil, nil, nil, err
 			}
 			f = &figureConfig{source: train.NewSource(d), set: fig.Data, seeds: o.Seeds, scale: o.Scale, choose: o.Choose,
+				chosen: map[ChoiceRequest]train.Spec{}, kept: map[string]*keptFigure{},
 				sizes: o.Sizes, epsilon: o.Epsilon, loop: o.Loop}
 			if o.hogwild() {
 				f.runner, f.timeScale = o.Runner, o.TimeScale
 			}
 			configs[fig.Data] = f
+		}
+		if o.Add {
+			var err error
+			if f.kept[fig.Name], err = f.keep(fig, o); err != nil {
+				return nil, nil, nil, fmt.Errorf("%s: %w", fig.Name, err)
+			}
 		}
 		more, err := fig.cells(ctx, f)
 		if err != nil {
@@ -253,6 +264,7 @@ func figureManifest(fig Figure, f *figureConfig, o MakeOptions, config any, orig
 		Data: results.SourceData(f.source), Origin: origin,
 		Drawing: o.Drawing, Files: o.Drawing.Files(),
 	}
+	m.Kept = f.kept[fig.Name].origin()
 	if fig.Sizes {
 		m.Sizes = f.sizes
 	}

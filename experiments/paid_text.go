@@ -1,8 +1,11 @@
 package experiments
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
@@ -23,17 +26,42 @@ func paidRecord(p *pool.Paid) []string {
 		epsilonText(certified.PerClient.EpsilonUpper), epsilonText(certified.PerRecord.EpsilonUpper)}
 }
 
-// paidRow returns the same numbers for the table below a picture.
-func paidRow(p *pool.Paid) []string {
-	if p == nil {
-		return slices.Repeat([]string{report.NoAnswer}, 5)
+// paidRow returns the same numbers for the table below a picture, from the cells of paidRecord.
+func paidRow(cells []string) ([]string, error) {
+	if cells[0] == "" {
+		return slices.Repeat([]string{report.NoAnswer}, 5), nil
 	}
-	least, most, largest, theta := p.Sizes()
-	k := strconv.Itoa(least)
-	if most > least {
-		k += "–" + strconv.Itoa(most)
+	theta, err := strconv.ParseFloat(cells[3], 64)
+	if err != nil {
+		return nil, err
 	}
-	certified := p.Privacy.Certified
-	return []string{k, strconv.Itoa(largest), decimal.Up(theta, 3),
-		epsilonAtMost(certified.PerClient.EpsilonUpper), epsilonAtMost(certified.PerRecord.EpsilonUpper)}
+	k := cells[0]
+	if cells[1] != k {
+		k += "–" + cells[1]
+	}
+	row := []string{k, cells[2], decimal.Up(theta, 3)}
+	for _, cell := range cells[4:] {
+		if cell == "" {
+			row = append(row, epsilonAtMost(nil))
+			continue
+		}
+		e, err := strconv.ParseFloat(cell, 64)
+		if err != nil {
+			return nil, err
+		}
+		row = append(row, epsilonAtMost(&e))
+	}
+	return row, nil
+}
+
+// worsePaid compares the cells of two runs by their ε of a record. No ε is worse than any, and an unknown
+// cost is the worst.
+func worsePaid(a, b []string) int {
+	epsilon := func(cells []string) float64 {
+		if e, err := strconv.ParseFloat(cells[5], 64); err == nil {
+			return e
+		}
+		return math.Inf(1)
+	}
+	return cmp.Or(strings.Compare(b[0], "")-strings.Compare(a[0], ""), cmp.Compare(epsilon(a), epsilon(b)))
 }

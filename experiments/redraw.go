@@ -86,7 +86,7 @@ func Made(figures []Figure, out string) []Figure {
 
 func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*train.Source) error {
 	if fig.redraw == nil {
-		return ErrNotRedrawn
+		return fmt.Errorf("%w (%s); make it again without redraw", ErrNotRedrawn, fig.lacks)
 	}
 	dir := filepath.Join(o.Out, fig.Name)
 	k, err := readStored(o.Out, fig.Name)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"proactivedp/internal/plots"
 	"proactivedp/internal/results"
 	"proactivedp/rng"
+	"proactivedp/train"
 	"proactivedp/train/pool"
 )
 
@@ -77,7 +79,7 @@ func alike(t *testing.T, a, b string) bool {
 // redrawnFigures are made small, and can be drawn anew, but for the last.
 var redrawnFigures = []string{"phishing-logreg-epsilon", "phishing-logreg-sample-size", "phishing-logreg-utility",
 	"phishing-budget", "phishing-equal-epsilon", "phishing-logreg-delay", "phishing-logreg-stragglers",
-	"phishing-logreg-staleness"}
+	"phishing-logreg-staleness", "phishing-logreg-idle", "phishing-logreg-adaptive", "phishing-logreg-timeline"}
 
 // Figures are drawn anew from their data and manifests, without a training: in the style
 // they had the pictures are the same, in another one they are drawn in that, and nothing
@@ -108,8 +110,9 @@ func TestRedraw(t *testing.T) {
 
 	again := MakeOptions{Out: dir, Load: o.Load}
 	drawn, err := Redraw(t.Context(), figures, again)
-	if !errors.Is(err, ErrNotRedrawn) || !strings.Contains(err.Error(), "phishing-logreg-staleness") {
-		t.Errorf("error %v, want one that names the staleness", err)
+	if !errors.Is(err, ErrNotRedrawn) || !strings.Contains(err.Error(), "phishing-logreg-timeline") ||
+		!strings.Contains(err.Error(), "times of broadcasts") {
+		t.Errorf("error %v, want one that names the timeline and what its data lack", err)
 	}
 	if len(drawn) != len(able) {
 		t.Errorf("drawn: %q", drawn)
@@ -263,6 +266,59 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 	if !maps.Equal(filesBelow(t, dir), files) {
 		t.Error("files have changed")
 	}
+}
+
+// What cannot be drawn anew says why.
+func TestEveryFigureIsRedrawnOrSaysWhyNot(t *testing.T) {
+	for _, f := range Figures() {
+		if f.Redrawable() == (f.lacks != "") {
+			t.Errorf("%s is drawn anew: %v, and lacks %q", f.Name, f.Redrawable(), f.lacks)
+		}
+	}
+}
+
+// stored returns what a figure's folder would have.
+func stored(t *testing.T, out *content, seeds int, machine string) *storedFigure {
+	t.Helper()
+	config, err := json.Marshal(out.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &storedFigure{config: config, table: results.Table{Header: out.table[0], Rows: out.table[1:]}}
+	k.Seeds, k.Machine = seeds, machine
+	return k
+}
+
+// Rates and courses are drawn from the folder as they were, on whatever machine.
+func TestRatesAndCoursesAreRedrawn(t *testing.T) {
+	f := &figureConfig{source: train.NewSource(drawn()), seeds: 2, scale: 1}
+	same := func(fig Figure, out *content, err error, machine string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := fig.redraw(t.Context(), f, stored(t, out, f.seeds, machine))
+		if err != nil || !reflect.DeepEqual(again, out) {
+			t.Errorf("%s: another picture from the data, error %v", fig.Name, err)
+		}
+	}
+	l := delayExperiments()[0]
+	var rates []rate
+	lines := []rated{{train.VirtualRunner, 1}, {train.VirtualRunner, 64}, {train.HogwildRunner, 1}}
+	for i := range len(lines) * len(rateClients) * f.seeds {
+		rates = append(rates, rate{1000 + i, float64(1+i) / 8})
+	}
+	out, err := l.throughputContent(f, lines, "a machine", rates)
+	same(l.throughputFigure(), out, err, "a machine")
+
+	course := Course{Stages: []CourseStage{{SampleSize: 3, Rounds: 7, Clip: 0.5, Eta0: 0.25}}}
+	for i := range courseClients {
+		course.Clients = append(course.Clients, CourseEnd{EpsilonUpper: 1, Delta: 0.125, TestAccuracy: 0.75})
+		s := &course.Stages[0]
+		s.Sigma, s.HeldOut, s.Used = append(s.Sigma, float64(i)), append(s.HeldOut, 0.875), append(s.Used, 0.5)
+	}
+	out, err = l.courseContent(f, "tight", []Course{course, course})
+	same(l.courseFigures()[0], out, err, "")
 }
 
 // A graph of one σ is read back as well.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"proactivedp/internal/report"
 	"proactivedp/internal/results"
@@ -13,14 +14,14 @@ import (
 	"proactivedp/train/pool"
 )
 
-// redrawComparisons returns a function that draws the comparisons of a figure again. The accuracies are those
-// of the figure's data, and lags, idle times and speed-ups those of its manifest. parts returns the series of
+// redrawComparisons returns a function that draws the comparisons of a figure again. read returns what the figure's
+// data have of a run, and accuracies if it is nil. Other numbers are those of the manifest. parts returns the series of
 // each comparison.
-func redrawComparisons(parts func(f *figureConfig) [][]series,
+func redrawComparisons(parts func(f *figureConfig) [][]series, read func(results.Table) (pool.Timed, error),
 	draw func(ctx context.Context, f *figureConfig, all ...*comparison) (*content, error),
 ) func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
 	return func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
-		all, err := storedComparisons(f, k, parts(f))
+		all, err := storedComparisons(f, k, parts(f), read)
 		if err != nil {
 			return nil, err
 		}
@@ -28,7 +29,48 @@ func redrawComparisons(parts func(f *figureConfig) [][]series,
 	}
 }
 
-func storedComparisons(f *figureConfig, k *storedFigure, parts [][]series) ([]*comparison, error) {
+// redrawComparison does the same for a figure of one comparison.
+func redrawComparison(all func(f *figureConfig) []series, read func(results.Table) (pool.Timed, error),
+	draw func(ctx context.Context, f *figureConfig, c *comparison) (*content, error),
+) func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
+	return redrawComparisons(func(f *figureConfig) [][]series { return [][]series{all(f)} }, read,
+		func(ctx context.Context, f *figureConfig, c ...*comparison) (*content, error) {
+			return draw(ctx, f, c[0])
+		})
+}
+
+// storedLags returns the lags of a run of stalenessTable.
+func storedLags(t results.Table) (r pool.Timed, err error) {
+	var lags, rounds []float64
+	err = t.Columns(map[string]*[]float64{"lag": &lags, "rounds": &rounds})
+	for i, lag := range whole(lags) {
+		if lag != i {
+			return r, fmt.Errorf("%s has the lag %d in row %d of a run, must be %d", results.TableFile, lag, i+1, i)
+		}
+	}
+	r.Staleness = whole(rounds)
+	return r, err
+}
+
+// storedWaits returns the times of a run of idleTable.
+func storedWaits(t results.Table) (r pool.Timed, err error) {
+	var busy, done []float64
+	err = t.Columns(map[string]*[]float64{"busy_virtual_seconds": &busy, "last_round_ends_virtual_seconds": &done})
+	r.Busy, r.Done = clockTimes(busy), clockTimes(done)
+	return r, err
+}
+
+// clockTimes returns times that a table has in seconds.
+func clockTimes(seconds []float64) (all []sim.Time) {
+	for _, s := range seconds {
+		all = append(all, sim.Time(math.Round(1e9*s)))
+	}
+	return all
+}
+
+func storedComparisons(
+	f *figureConfig, k *storedFigure, parts [][]series, read func(results.Table) (pool.Timed, error),
+) ([]*comparison, error) {
 	text := k.config
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) { // a figure of one comparison has no list
 		text = fmt.Appendf(nil, "[%s]", text)
@@ -44,13 +86,17 @@ func storedComparisons(f *figureConfig, k *storedFigure, parts [][]series) ([]*c
 	for _, all := range parts {
 		n += len(all) * k.Seeds
 	}
-	runs, err := k.table.Runs(n, "sigma", "series", "seed")
+	split := k.table.Runs
+	if read != nil {
+		split = k.table.Split
+	}
+	runs, err := split(n, "sigma", "series", "seed")
 	if err != nil {
 		return nil, err
 	}
 	var out []*comparison
 	for i, all := range parts {
-		c, err := storedComparison(f, &configs[i], all, runs[:len(all)*k.Seeds])
+		c, err := storedComparison(f, &configs[i], all, runs[:len(all)*k.Seeds], read)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +107,9 @@ func storedComparisons(f *figureConfig, k *storedFigure, parts [][]series) ([]*c
 }
 
 // storedComparison returns the comparison of series that a manifest and the runs of a table describe.
-func storedComparison(f *figureConfig, config *comparisonConfig, all []series, tables []results.Table) (*comparison, error) {
+func storedComparison(f *figureConfig, config *comparisonConfig, all []series, tables []results.Table,
+	read func(results.Table) (pool.Timed, error),
+) (*comparison, error) {
 	if len(config.Summaries) != len(all) {
 		return nil, fmt.Errorf("%s has %d summaries of delays, must have %d", results.ManifestFile, len(config.Summaries), len(all))
 	}
@@ -76,6 +124,19 @@ func storedComparison(f *figureConfig, config *comparisonConfig, all []series, t
 		if s.Diverged > 0 {
 			return nil, fmt.Errorf("%w: runs of %s diverged", ErrNotRedrawn, s.Name)
 		}
+		if read != nil {
+			var runs []pool.Timed
+			for _, t := range tables[i*seeds : (i+1)*seeds] {
+				r, err := read(t)
+				if err != nil {
+					return nil, err
+				}
+				r.TestRows = p.Test.Len()
+				runs = append(runs, r)
+			}
+			c.runs = append(c.runs, runs)
+			continue
+		}
 		var runs []pool.Timed
 		var ends []float64
 		for _, t := range tables[i*seeds : (i+1)*seeds] {
@@ -83,10 +144,7 @@ func storedComparison(f *figureConfig, config *comparisonConfig, all []series, t
 			if err := t.Columns(map[string]*[]float64{names[0]: &at, names[1]: &accuracy}); err != nil {
 				return nil, err
 			}
-			r := pool.Timed{TestRows: p.Test.Len(), Accuracy: accuracy}
-			for _, seconds := range at {
-				r.At = append(r.At, sim.Time(math.Round(1e9*seconds)))
-			}
+			r := pool.Timed{TestRows: p.Test.Len(), Accuracy: accuracy, At: clockTimes(at)}
 			r.Clock = r.At[len(r.At)-1]
 			runs, ends = append(runs, r), append(ends, clockSeconds(r.Clock))
 			c.kept = append(c.kept, t.Rows...)
@@ -101,6 +159,10 @@ func storedComparison(f *figureConfig, config *comparisonConfig, all []series, t
 			runs[j].Clock += sim.Time(math.Round(1e9 * (s.Seconds - end)))
 		}
 		c.runs = append(c.runs, runs)
+	}
+	if read != nil {
+		c.goal = slices.Repeat([]float64{config.Summaries[0].Accuracy - c.tolerance}, seeds) // the mean is enough for a picture
+		return c, nil
 	}
 	for _, accuracy := range finals(c.runs[0]) {
 		c.goal = append(c.goal, accuracy-c.tolerance)

@@ -119,9 +119,24 @@ func sameCell(a, b string, within float64) bool {
 // number is a number in a cell.
 var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?`)
 
-// Runs splits the table into n trainings: consecutive rows with the same texts in the columns names. It is an error
-// unless there are n of them with equally many rows.
+// Runs splits the table into n trainings, as Split does. It is an error unless they have equally many rows.
 func (t Table) Runs(n int, names ...string) ([]Table, error) {
+	all, err := t.Split(n, names...)
+	if err != nil {
+		return nil, err
+	}
+	for i, one := range all {
+		if len(one.Rows) != len(all[0].Rows) {
+			return nil, fmt.Errorf("%s has %d rows of run %d, must have %d", TableFile, len(one.Rows), i+1,
+				len(all[0].Rows))
+		}
+	}
+	return all, nil
+}
+
+// Split splits the table into n trainings: consecutive rows with the same texts in the columns names. It is an error
+// unless there are n of them.
+func (t Table) Split(n int, names ...string) ([]Table, error) {
 	var key []int
 	for _, name := range names {
 		i := slices.Index(t.Header, name)
@@ -142,12 +157,6 @@ func (t Table) Runs(n int, names ...string) ([]Table, error) {
 	}
 	if len(all) != n {
 		return nil, fmt.Errorf("%s has %d runs, must have %d by the manifest's settings", TableFile, len(all), n)
-	}
-	for i, one := range all {
-		if len(one.Rows) != len(all[0].Rows) {
-			return nil, fmt.Errorf("%s has %d rows of run %d, must have %d", TableFile, len(one.Rows), i+1,
-				len(all[0].Rows))
-		}
 	}
 	return all, nil
 }

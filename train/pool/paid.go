@@ -29,12 +29,6 @@ func paidFor(ctx context.Context, p *train.Prepared, result *sim.Result) (*Paid,
 	return &out, nil
 }
 
-// Worse reports whether the ε of a record is larger in the run of p than in the run of o.
-func (p *Paid) Worse(o *Paid) bool {
-	a, b := p.Privacy.Certified.PerRecord.EpsilonUpper, o.Privacy.Certified.PerRecord.EpsilonUpper
-	return b != nil && (a == nil || *a > *b)
-}
-
 // Sizes returns the smallest and the largest number of gradients that a client computed, the largest sample size of
 // any round, and θ: the largest ratio of a client's largest sample size to its mean.
 func (p *Paid) Sizes() (least, most, largest int, theta float64) {

@@ -60,7 +60,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.file, "clients-file", "", "JSON `file` with the targets of each client, instead of --clients, "+
 		"--target-epsilon, --delta and --target; its target_accuracy is a value of --metric")
 	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
-		"s), tight (the least noise) or default (samples of 256, 15 epochs)")
+		"s), paper-target (s for the target epsilon), tight (the least noise) or default (samples of 256, 15 epochs)")
 	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
 		"continues from it, and another task on the same data spends the same budget (default: none, for a "+
 		"simulation)")
@@ -303,7 +303,7 @@ func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
 // chooseHead sets the model and the features of a task on images, as far as they were not given. The
 // strategy paper keeps the paper's.
 func (f *autoFlags) chooseHead(cmd *cobra.Command, source *train.Source, task *auto.Task) error {
-	if task.Strategy == auto.Paper {
+	if task.Strategy.ByTheorem() {
 		return nil
 	}
 	_, probing, err := probeFor(task.Spec.Data, f.probe)
@@ -345,7 +345,7 @@ func (f *autoFlags) loop(
 		return nil, cli.Usage(err)
 	}
 	utility := auto.UsualSteps(source)
-	if !cli.OwnFile(task.Spec.Data) || f.probe != "" || task.Strategy == auto.Paper {
+	if !cli.OwnFile(task.Spec.Data) || f.probe != "" || task.Strategy.ByTheorem() {
 		probe, err := f.probeOf(cmd, source, task)
 		if err != nil {
 			return nil, err

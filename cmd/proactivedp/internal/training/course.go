@@ -72,7 +72,7 @@ func writeCourse(cmd *cobra.Command, dir string, source *train.Source, r *auto.R
 		}
 	})
 	caption := fmt.Sprintf("Points: the ends of stages, at which each client judges the model by its own held-out records, "+
-		"which are not protected; dashed: its target. Utility graph: of %s.\n%s", r.Outlook.Of, r.Guarantee().Line())
+		"which are not protected; lines without points: targets. Utility graph: of %s.\n%s", r.Outlook.Of, r.Guarantee().Line())
 	return experiments.WriteCourse(filepath.Join(dir, courseFolder), command, caption, request, courseOf(r), source, struct {
 		Task      auto.Task    `json:"task"`
 		Satisfied bool         `json:"satisfied"`

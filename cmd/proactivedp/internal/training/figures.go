@@ -68,9 +68,10 @@ of records. The figures look at the records without noise, which no (ε, δ) cov
 need --public.
 
 An interrupted command continues from the runs that it keeps below --out, both finished and
-unfinished ones. --redraw draws curves, utility graphs, budgets and comparisons of delays in
-another style, and without a name also predictions (see propose --check). It needs only the
-data.csv and the manifest.json of a figure, not the runs.`,
+unfinished ones. --redraw draws figures in another style, all but timelines, and without a
+name also predictions (see propose --check). It needs only the data.csv and the
+manifest.json of a figure, not the runs. --add makes only the series that figures of budgets
+lack, and their manifests say which were kept.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick
   proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
@@ -107,6 +108,8 @@ func (f *figuresFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
 	fs.BoolVar(&f.redraw, "redraw", false, "draw the figures in --out anew, in the style of the options above, from "+
 		"their data.csv and manifest.json: nothing is trained")
+	fs.BoolVar(&o.Add, "add", false, "of figures *-equal-epsilon and *-budget that are in --out, keep the series that they "+
+		"have and make only the others: needs the same data and seeds")
 	fs.BoolVar(&f.list, "list", false, "list the figures, with about how long each takes on two cores, and stop")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print how many trainings the figures need, how many are kept in --out, and "+
 		"about how long the others take, and train nothing")
@@ -167,7 +170,7 @@ func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
 // or redraw them, or those that do not take long, to make them.
 func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) ([]experiments.Figure, error) {
 	if f.redraw {
-		if err := cli.RefuseWith(cmd, "redraw", "list", "dry-run", "quick", "scale", "seeds", "sizes", "target-epsilon", "runner", "time-scale",
+		if err := cli.RefuseWith(cmd, "redraw", "list", "dry-run", "add", "quick", "scale", "seeds", "sizes", "target-epsilon", "runner", "time-scale",
 			"allow-stand-in", "workers", "workers-at", "listen"); err != nil {
 			return nil, err
 		}
