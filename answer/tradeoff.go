@@ -157,6 +157,10 @@ func (q TradeoffQuestion) curves(ctx context.Context, by dp.Accountant, alphas [
 	p := profile
 	p.Epsilons = cmp.Or(q.Epsilons, p.Epsilons)
 	certified, err := tradeoff.Training(ctx, by, q.Events, p, alphas)
+	if errors.Is(err, dp.ErrNotCovered) && q.Delta > p.SmallestDelta { // such as truncated batches, which add to each δ
+		p.SmallestDelta = q.Delta
+		certified, err = tradeoff.Training(ctx, by, q.Events, p, alphas)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp"
+	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/strictjson"
@@ -271,9 +272,9 @@ func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 
 // ErrCostsMore is the error that Fits wraps if a run certainly costs more than its file says. For example, another
 // split has other records, or the noise differs.
-var ErrCostsMore = errors.New("costs a record")
+var ErrCostsMore = errors.New("but its file allows at most")
 
-// costsNoMore returns an error if the run certainly costs a record more than the file allows: if even the lower end
+// costsNoMore returns an error if the run certainly costs a record, or a person, more than the file allows: if even the lower end
 // of the interval for its ε, which leaves the private bounds out, is above that.
 func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	if s.allowed == nil {
@@ -296,9 +297,8 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 			decimal.Up(allowed, 5), err)
 	}
 	if !(b.EpsilonLower <= allowed) {
-		return fmt.Errorf("sigma = %v %w at least ε = %s at δ = %s here, but its file allows at most %s",
-			p.Spec.NoiseMultiplier, ErrCostsMore, decimal.Down(b.EpsilonLower, 5), decimal.Exactly(p.Delta),
-			decimal.Exactly(allowed))
+		return fmt.Errorf("sigma = %v costs %s at least ε = %s at δ = %s here, %w %s", p.Spec.NoiseMultiplier, claim.Whom(events...),
+			decimal.Down(b.EpsilonLower, 5), decimal.Exactly(p.Delta), ErrCostsMore, decimal.Exactly(allowed))
 	}
 	return nil
 }

@@ -93,9 +93,9 @@ func oracleTargets() (targets []plan.Target, least map[plan.Target]float64, err 
 // with δ = 1/N.
 func paperSettings() []plan.Request {
 	return []plan.Request{
-		{N: 10_000, Epochs: 5, Sigma: 19.29962, Method: plan.ClosedForm},
-		{N: 60_000, Epochs: 6, Sigma: 12.10881, Method: plan.ClosedForm},
-		{N: 50_000, Epochs: 7, Sigma: 6.572, Method: plan.ClosedForm},
+		{N: 10_000, Delta: 1. / 10_000, Epochs: 5, Sigma: 19.29962, Method: plan.ClosedForm},
+		{N: 60_000, Delta: 1. / 60_000, Epochs: 6, Sigma: 12.10881, Method: plan.ClosedForm},
+		{N: 50_000, Delta: 1. / 50_000, Epochs: 7, Sigma: 6.572, Method: plan.ClosedForm},
 	}
 }
 

@@ -46,7 +46,9 @@ func (c crowd) loss(x float64) (y, moved float64) {
 			sum += v
 			size += math.Abs(v)*(wrong+8) + 8*math.Abs(a)*math.Exp(l+a)
 		}
-		return math.Log1p(sum), 4*math.Abs(math.Log1p(sum)) + (size+float64(c.k)*math.Abs(sum))/(1+sum)
+		if sum > -0.5 { // below, 1+sum has lost digits, or all of them
+			return math.Log1p(sum), 4*math.Abs(math.Log1p(sum)) + (size+float64(c.k)*math.Abs(sum))/(1+sum)
+		}
 	}
 	var sum float64
 	for j, l := range c.logB {
@@ -84,9 +86,15 @@ func (c crowd) measures(lost, count float64) (lower, upper *measure) {
 	p := make([]float64, n+1)       // P of the rounded L, by its point
 	weighed := make([]float64, n+1) // in units
 	const quadrature = 256          // the rule's error and sums, in units; see widestCell
+	type point struct {
+		i    int
+		logP float64
+	}
+	var small []point // parts of p that float64 has no room for
 	for i := range n {
 		x0 := lo + d*float64(i)
 		rise := c.rise(x0+d, d)
+		shift := c.underflow(x0 + d/2)
 		var inP, inQ, above, below, roundP, roundQ float64
 		for node, t := range cellX {
 			u := d * (1 + t) / 2
@@ -97,30 +105,45 @@ func (c crowd) measures(lost, count float64) (lower, upper *measure) {
 			roundQ += v * 8 * (x*x/variance + 1)
 			for j, l := range c.logB {
 				z := (x - float64(j)) / c.sigma
-				v := weight * math.Exp(l-z*z/2)
+				v := weight * math.Exp(l-z*z/2-shift)
+				if v == 0 {
+					continue
+				}
 				inP += v
 				roundP += v * 8 * (z*z + 1)
 				above += v * -math.Expm1(-float64(j)*u/variance)
 				below += v * math.Expm1(float64(j)*(d-u)/variance)
 			}
 		}
-		roundP, roundQ = quadrature+c.logError()+float64(c.k)+roundP/inP, quadrature+roundQ/inQ
-		p[i+1] += above / rise
-		p[i] += below / rise * (1 - rise)
+		roundP, roundQ = quadrature+c.logError()+float64(c.k)+2*math.Abs(shift)+roundP/inP, quadrature+roundQ/inQ
 		both := 2*roundP + 64 + float64(c.k)
 		weighed[i], weighed[i+1] = max(weighed[i], both), max(weighed[i+1], both)
-		if y := math.Log(inP / inQ); inP > 1e-290 && inQ > 1e-290 {
+		above, below = above/rise, below/rise*(1-rise)
+		if shift != 0 {
+			small = append(small, point{i + 1, math.Log(above) + shift}, point{i, math.Log(below) + shift})
+			continue
+		}
+		p[i+1] += above
+		p[i] += below
+		if y := math.Log(inP / inQ); inQ > 1e-290 {
 			moved := roundP + roundQ + 8 + 4*math.Abs(y)
 			lower.of[remove].add(y, math.Log(inP), moved, roundP+8+2*math.Abs(math.Log(inP)))
 			lower.of[add].add(-y, math.Log(inQ), moved, roundQ+8+2*math.Abs(math.Log(inQ)))
 		}
 	}
 	upper = &measure{of: [2]*rule{remove: {}, add: {}}, variance: c.variance()}
-	for i, v := range p {
+	put := func(i int, logP float64) {
 		y, moved := c.loss(lo + d*float64(i))
-		logP := math.Log(v)
-		upper.of[remove].add(y, logP, moved, weighed[i]+8+2*math.Abs(logP))
-		upper.of[add].add(-y, logP-y, moved, weighed[i]+moved+8+2*math.Abs(logP)+4*math.Abs(y))
+		upper.of[remove].add(y, logP, moved, weighed[i]+8+4*math.Abs(logP))
+		upper.of[add].add(-y, logP-y, moved, weighed[i]+moved+8+4*math.Abs(logP)+4*math.Abs(y))
+	}
+	for i, v := range p {
+		if v > 0 {
+			put(i, math.Log(v))
+		}
+	}
+	for _, at := range small {
+		put(at.i, at.logP)
 	}
 	above := 0.0
 	for j, l := range c.logB {
@@ -144,6 +167,21 @@ func (c crowd) most(share float64) int {
 	return 0
 }
 
+// underflow returns the logarithm of the largest part of P's density at x, if it is so small that float64 has little
+// room for it, and otherwise 0. Under Q, such an x may be likely.
+func (c crowd) underflow(x float64) float64 {
+	const least = -600
+	top := math.Inf(-1)
+	for j, l := range c.logB {
+		z := (x - float64(j)) / c.sigma
+		top = max(top, l-z*z/2)
+	}
+	if top < least {
+		return top
+	}
+	return 0
+}
+
 // rise returns (L(x)-L(x-d))/L(x), from positive terms.
 func (c crowd) rise(x, d float64) float64 {
 	variance := c.sigma * c.sigma
@@ -155,6 +193,9 @@ func (c crowd) rise(x, d float64) float64 {
 	var all, part float64
 	for j := range c.logB {
 		v := math.Exp(exponent(j) - top)
+		if v == 0 {
+			continue
+		}
 		all += v
 		part += v * -math.Expm1(-float64(j)*d/variance)
 	}

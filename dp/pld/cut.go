@@ -56,7 +56,8 @@ func above(n int, q float64, most int) float64 {
 	for _, f := range []float64{lgamma(all + 1), -lgamma(k + 1), -lgamma(all - k + 1), k * math.Log(q), (all - k) * math.Log1p(-q)} {
 		log, size = log+f, size+math.Abs(f)
 	}
-	return min(1, math.Exp(log+32*unit*size)/(1-ratio)*(1+8*unit))
+	// It is not 0: at a large ε, even less than the least float64 times e^ε may be more than δ.
+	return min(1, max(math.SmallestNonzeroFloat64, math.Exp(log+32*unit*size)/(1-ratio)*(1+8*unit)))
 }
 
 func lgamma(x float64) float64 {

@@ -167,6 +167,14 @@ func TestAbove(t *testing.T) {
 	if above(2000, 0.05, 90) != 1 || above(10, 1, 9) != 1 || above(10, 1, 10) != 0 {
 		t.Error("bounds at the ends")
 	}
+	if got := above(1000, 0.1, 999); got != math.SmallestNonzeroFloat64 {
+		t.Errorf("a tail of 1e-1000 is %v", got)
+	}
+	tiny := event(0.1, 0.05, 20)
+	tiny.DatasetSize, tiny.Truncated = 1000, 999
+	if b, err := (Accountant{}).Delta(t.Context(), []dp.Event{tiny}, 5000); err != nil || b.DeltaUpper != 1 {
+		t.Errorf("a tail of 1e-1000 times e^5000: %+v, %v", b, err)
+	}
 	if got := above(1<<50, 1e-9, 1<<21); !(got >= 0 && got <= 1) {
 		t.Error(got)
 	}

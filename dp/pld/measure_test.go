@@ -335,6 +335,53 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// Where nearly all records of a person are drawn, a sum without them is far less likely with the person, down to what
+// float64 has no room for. Both directions still have the exact δ, in which the loss exceeds ε on one side of a point.
+func TestGroupsThatAreNearlyAlwaysDrawn(t *testing.T) {
+	for _, c := range []struct {
+		k        int
+		q, sigma float64
+		eps      []float64
+	}{
+		{20, 0.9, 3, []float64{0, 10, 20, 30}}, {40, 0.9, 10, []float64{1, 10, 20}}, {60, 0.6, 4, []float64{20, 40}},
+		{100, 1 - 1e-7, 1.5, []float64{200, 400, 600}}, // P at 0 is below e^-1000
+	} {
+		crowd := newCrowd(c.k, c.q, c.sigma)
+		_, m := crowd.measures(1e-12, 1)
+		lossAt := func(loss float64) float64 { // the point with this loss
+			lo, hi := -1e3, 1e4
+			for range 100 {
+				if y, _ := crowd.loss((lo + hi) / 2); y < loss {
+					lo = (lo + hi) / 2
+				} else {
+					hi = (lo + hi) / 2
+				}
+			}
+			return lo
+		}
+		for _, eps := range c.eps {
+			x, y := lossAt(eps), lossAt(-eps)
+			removed, added := -math.Exp(eps)*upperTail(x/c.sigma), upperTail(-y/c.sigma)
+			for j, l := range crowd.logB {
+				removed += math.Exp(l) * upperTail((x-float64(j))/c.sigma)
+				added -= math.Exp(l+eps) * upperTail((float64(j)-y)/c.sigma)
+			}
+			for d, want := range map[direction]float64{remove: removed, add: added} {
+				lower, upper := m.delta(d, eps)
+				if !(upper >= want*(1-1e-9)) || !(upper <= want*1.01+1e-11) || !(lower >= 0) || !(lower <= upper) {
+					t.Errorf("%+v, direction %d at %v: δ in [%v, %v], want %v", c, d, eps, lower, upper, want)
+				}
+			}
+		}
+	}
+	for _, e := range []dp.Event{event(0.9, 1.1, 1), event(0.95, 30, 2)} {
+		e.Group = 40
+		if b := epsilon(t, Accountant{}, 1e-2, e); !sound(b) || b.EpsilonUpper > 1.05*b.EpsilonLower {
+			t.Errorf("%+v: [%v, %v]", e, b.EpsilonLower, b.EpsilonUpper)
+		}
+	}
+}
+
 // Fixed-size samples cost at least what Poisson samples cost that change a sum by as much: the ends are
 // close where the noise is small, and they differ by a factor of at most 2.1 in the settings of the
 // prototype.

@@ -157,7 +157,7 @@ func (r *releaseFlags) history(cmd *cobra.Command, files historyFlags) (plan.His
 		}
 		return plan.History{Events: []dp.Event{e}}, nil
 	}
-	err := cli.RefuseWith(cmd, eventsFlag, slices.Concat(rateFlags, stepsFlags, []string{"noise-multiplier"})...)
+	err := cli.RefuseWith(cmd, eventsFlag, slices.Concat(rateFlags, stepsFlags, []string{"noise-multiplier", "group", "redraw"})...)
 	sampling, adjacency, pairErr := r.pair(cmd)
 	if !cmd.Flags().Changed("adjacency") {
 		adjacency = "" // each round then has the usual adjacency of its sampling
