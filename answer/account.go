@@ -12,13 +12,15 @@ import (
 	"proactivedp/dp/claim"
 )
 
-// AllAccountants is the value of AccountQuestion.Accountant that asks every accountant.
+// AllAccountants is a value of AccountQuestion.Accountant: every accountant (method that computes ε) then answers the
+// question.
 const AllAccountants = "all"
 
-// MostEvents is the largest number of events in a question in JSON.
+// MostEvents is the largest number of events (kinds of rounds) that a question in JSON may have.
 const MostEvents = 500
 
-// AccountQuestion asks what rounds cost a record: ε at a δ, or δ at an ε. [Account] answers it.
+// AccountQuestion asks for the privacy cost of rounds for one record: ε at a given δ, or δ at a given ε. [Account]
+// answers it.
 type AccountQuestion struct {
 	Events     []dp.Event `json:"events"`               // JSON may omit sampling (then poisson) and adjacency (then its natural one)
 	File       string     `json:"file,omitempty"`       // text of a file of rounds instead of events, see ReadRounds

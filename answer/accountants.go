@@ -17,8 +17,8 @@ import (
 // package dp/pld certifies.
 const MinAccuracy, MaxAccuracy = 1e-6, 0.5
 
-// Accountants returns every accountant, from the sharpest guarantee to the one without a guarantee.
-// accuracy is the relative width of the intervals of pld, in [MinAccuracy, MaxAccuracy].
+// Accountants returns every accountant (method that computes ε). The first one gives the sharpest guarantee, and the
+// last one none. accuracy is the relative width of the intervals of pld, in [MinAccuracy, MaxAccuracy].
 func Accountants(accuracy float64) []dp.Accountant {
 	return []dp.Accountant{
 		pld.Accountant{Accuracy: accuracy}, rdp.Accountant{},
@@ -26,8 +26,8 @@ func Accountants(accuracy float64) []dp.Accountant {
 	}
 }
 
-// Opacus is the name that Opacus gives its accountant of privacy loss distributions. As the name of an
-// accountant it means pld.
+// Opacus is "prv", the name that Opacus gives its accountant of privacy loss distributions. A question with this name
+// is answered by the accountant pld.
 const Opacus = "prv"
 
 // AccountantNames lists the names of all accountants.
@@ -39,8 +39,8 @@ func AccountantNames() []string {
 	return names
 }
 
-// CheckAccuracy returns an error for an accuracy outside [MinAccuracy, MaxAccuracy]. It accepts 0, which
-// stands for the default.
+// CheckAccuracy returns an error for an accuracy outside [MinAccuracy, MaxAccuracy]. It accepts 0, which means the
+// default accuracy.
 func CheckAccuracy(accuracy float64) error {
 	if accuracy == 0 {
 		return nil

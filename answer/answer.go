@@ -43,7 +43,7 @@ type Answer struct {
 	Error     *Problem     `json:"error,omitempty"`
 }
 
-// These are the values of Problem.Kind, the reasons for which a question has no answer.
+// These are the values of Problem.Kind. They say why a question has no answer.
 const (
 	Wrong       = "wrong"       // the question is malformed, or a field is outside its range
 	NotCovered  = "not-covered" // no accountant covers the question
@@ -63,8 +63,8 @@ type Problem struct {
 // Error returns the problems, one on each line.
 func (p *Problem) Error() string { return strings.Join(p.Problems, "\n") }
 
-// JSON answers a [Question] in JSON with an [Answer] in JSON. It always returns a JSON object. Unknown and
-// repeated keys are errors in the answer, and so is a panic while the answer is computed.
+// JSON answers a [Question], given as JSON, with an [Answer] as JSON. It always returns a JSON object. If a key is
+// unknown or repeated, or if the computation panics, the object holds an error.
 func JSON(ctx context.Context, question []byte) []byte {
 	text, err := json.Marshal(ask(ctx, question))
 	if err != nil {

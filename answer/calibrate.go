@@ -10,23 +10,23 @@ import (
 	"proactivedp/plan"
 )
 
-// CalibrateQuestion asks for one of the noise multiplier σ, the sample rate q and the rounds T, given the
-// other two and a budget. [Calibrate] answers it.
+// CalibrateQuestion asks for one of three numbers: the noise multiplier σ, the sample rate q or the number of rounds
+// T. It gives the other two and a privacy budget. [Calibrate] answers it.
 type CalibrateQuestion struct {
 	plan.Target
 	Accountant string  `json:"accountant,omitempty"` // one of AccountantNames; pld if not given
 	Accuracy   float64 `json:"accuracy,omitempty"`   // relative width of the intervals of pld; CalibrationAccuracy if not given
 }
 
-// Calibration is the answer to a [CalibrateQuestion]: the number that was asked for, the ε of the rounds,
-// and the privacy statement.
+// Calibration is the answer to a [CalibrateQuestion]: the number that was asked for, the ε of the training with this
+// number, and the privacy statement.
 type Calibration struct {
 	*plan.Calibration
 	Statement string `json:"statement"`
 }
 
-// CalibrationAccuracy is the accuracy if CalibrateQuestion.Accuracy is 0: the relative width of the
-// certified interval of ε.
+// CalibrationAccuracy is the default of CalibrateQuestion.Accuracy, the relative width of the certified interval of
+// ε.
 const CalibrationAccuracy = plan.Accuracy
 
 // Validate returns one error that lists every field outside its range.
@@ -39,8 +39,8 @@ func (q CalibrateQuestion) accountant() (dp.Accountant, error) {
 	return accountant(cmp.Or(q.Accountant, pld.Accountant{}.Name()), cmp.Or(q.Accuracy, CalibrationAccuracy))
 }
 
-// Calibrate answers a [CalibrateQuestion]. If nothing meets the budget, it returns a *plan.Infeasible
-// error.
+// Calibrate answers a [CalibrateQuestion]. If no value of the unknown number meets the budget, it returns a
+// *plan.Infeasible error.
 func Calibrate(ctx context.Context, q CalibrateQuestion) (*Calibration, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err

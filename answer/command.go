@@ -12,8 +12,8 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// Command is the format in which a plan is printed as commands of proactivedp, next to the formats of
-// package libraries.
+// Command names one more format in which a plan can be printed, in addition to those of package libraries: the
+// commands of proactivedp that run the plan.
 const Command libraries.Format = "proactivedp"
 
 // commands returns two commands: one prints this plan, the other prints the cost of its run by every

@@ -11,10 +11,9 @@ import (
 // falsePositives is the false positive rate at which Odds are given.
 const falsePositives = 0.05
 
-// Odds explain a guarantee as the success of an attack. The attacker knows all other records and guesses
-// for each person whether that person is in the data. Of the people who are not, the attacker wrongly
-// takes the share FalsePositive for members. Then at most the share TruePositive of the members is
-// recognised.
+// Odds explain a guarantee by the success of an attack. For each person, the attacker guesses whether the person's
+// record is in the data, and knows all other records. If the attacker wrongly accuses the fraction FalsePositive of
+// the people who are not in the data, then at most the fraction TruePositive of those who are in it is recognised.
 type Odds struct {
 	FalsePositive float64 `json:"false_positive"` // share of non-members taken for members, 0.05
 	TruePositive  float64 `json:"true_positive"`  // largest share of members that is recognised

@@ -12,7 +12,7 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// MaxPoints is the largest value of PlanQuestion.Points, the number of rows of a frontier.
+// MaxPoints is the largest value of PlanQuestion.Points: the number of rows of a frontier (see plan.Plan.Frontier).
 const MaxPoints = plan.MaxPoints
 
 // PlanQuestion asks for a plan and, if wanted, for more information about it. [Solve] answers it.
@@ -51,8 +51,8 @@ type Plan struct {
 	Code       []libraries.Code `json:"code,omitempty"`
 }
 
-// Solve answers a [PlanQuestion]. If no run meets the budget, Plan.Feasible is false; this is not an
-// error.
+// Solve answers a [PlanQuestion]. If no settings meet the budget, Solve returns a plan in which Feasible is false,
+// and no error.
 func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err

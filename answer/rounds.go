@@ -18,9 +18,9 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// ReadRounds reads rounds from the text of a file: JSON as plan.ReadHistory reads it, CSV with a header of
-// the keys of dp.Event, or what another library saved (see [libraries.Read]). sampling and adjacency apply
-// where the file does not give them; an empty adjacency stands for the usual one of the sampling.
+// ReadRounds reads rounds from the text of a file: JSON as plan.ReadHistory reads it, CSV with a header of the keys
+// of dp.Event, or a record that another library saved (see [libraries.Read]). sampling and adjacency are for rounds
+// of which the file gives none; an empty adjacency means the usual one for the sampling.
 func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
 		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)

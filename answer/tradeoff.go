@@ -35,11 +35,10 @@ type TradeoffQuestion struct {
 	Notes    []string   `json:"-"`                  // warnings about the events, see plan.History
 }
 
-// Tradeoff is the answer to a [TradeoffQuestion]: the trade-off curves of some rounds, and their privacy
-// statement.
+// Tradeoff is the answer to a [TradeoffQuestion]: the trade-off curves of some rounds, and their privacy statement.
 //
-// Only Compare makes a Tradeoff. On one that was made in another way, methods return an error; those without an
-// error result may panic.
+// Use [Compare] to make a Tradeoff. The methods of any other Tradeoff return an error or, if they have no error result,
+// may panic.
 type Tradeoff struct {
 	Lines tradeoff.Curves `json:"-"`
 
@@ -100,8 +99,8 @@ func (q TradeoffQuestion) Validate() error {
 		dp.CheckCount("epsilons", cmp.Or(q.Epsilons, profile.Epsilons), 2, mostEpsilons), dp.CheckEvents(q.Events))...)
 }
 
-// Compare answers a TradeoffQuestion. If pld does not cover the rounds, it returns an error that wraps
-// dp.ErrNotCovered. Other curves that do not cover the rounds are left out, with the reason.
+// Compare answers a [TradeoffQuestion]. If the accountant pld has no proof for the rounds, it returns an error that
+// wraps dp.ErrNotCovered. If another accountant has none, its curve is left out, with the reason.
 func Compare(ctx context.Context, q TradeoffQuestion) (*Tradeoff, error) { return q.compare(ctx) }
 
 // compare is Compare with additional points at the α of others.

@@ -11,9 +11,8 @@ type Alarm struct {
 	Replayed bool   // whether the check that knows the seeds failed before that
 }
 
-// Alarms runs the given number of audits, at least 1, with the seeds o.Seed, o.Seed+1 and so on. Each
-// audit ends as soon as a bound or a check shows a fault. Use it to measure how often audits find the
-// fault that o plants.
+// Alarms runs the given number of audits, at least 1, with the seeds o.Seed, o.Seed+1 and so on. Each audit ends as
+// soon as it finds a fault. Use Alarms to measure how often audits find the fault o.Fault.
 func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	if audits < 1 {
 		return nil, fmt.Errorf("audits = %d, must be at least 1", audits)

@@ -11,9 +11,9 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Attack measures how well scores distinguish members from other canaries (see [Scores]). A pair such as
-// AUCLow and AUCHigh is a confidence interval. If the scores of different canaries are independent, each
-// interval holds with the confidence of the report.
+// Attack measures how well scores distinguish members (canaries in the training data) from other canaries, see
+// [Scores]. A pair such as AUCLow and AUCHigh is a confidence interval. If the scores of different canaries are
+// independent, each interval holds with the confidence of the report.
 type Attack struct {
 	AUC     float64 `json:"auc"` // probability that a member has a higher score than a non-member, half of it for equal scores
 	AUCLow  float64 `json:"auc_low"`
@@ -23,7 +23,8 @@ type Attack struct {
 	Curve []Rate `json:"-"`
 }
 
-// Rate is the result of the attack that calls a canary a member if its score is at least a threshold.
+// Rate is the result of an attack with a threshold: it calls a canary a member if the score of the canary is at least
+// the threshold.
 type Rate struct {
 	MaxFPR         float64  `json:"max_fpr"`             // the threshold is the lowest with a false-positive rate of at most this
 	Threshold      *float64 `json:"threshold,omitempty"` // nil if it is above all scores

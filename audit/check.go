@@ -9,7 +9,7 @@ import (
 	"proactivedp/dp"
 )
 
-// Sight says what a check must know: only what the adversary sees, or also the seeds.
+// Sight says what a check needs to know: only the messages, which the adversary also sees, or the seeds, too.
 type Sight string
 
 // These are the values of Sight.
@@ -18,9 +18,9 @@ const (
 	Seeds    Sight = "seeds"    // also the seeds
 )
 
-// Check tests whether a release is what the mechanism prescribes: the sum of the sample's clipped
-// gradients and independent Gaussian noise. A failed check does not bound ε. It shows that the program
-// ran another mechanism.
+// Check tests whether a release (message of a client) is what the mechanism prescribes: the sum of the clipped
+// gradients of a batch plus independent Gaussian noise. If a check fails, the program ran another mechanism. A failed
+// check gives no bound on ε.
 type Check struct {
 	World    string  `json:"world"`
 	Name     string  `json:"check"`

@@ -12,9 +12,9 @@ import (
 	"proactivedp/dp"
 )
 
-// Course is a training that chooses its rounds, and when to stop, from its earlier releases, as package
-// auto does within a filter. It is audited as a whole, against the guarantee for everything that it may
-// release. Courses come from other packages, and Options.Fault is not planted in them.
+// Course is a training that chooses its rounds, and when to stop, by its earlier releases, as package auto does. An
+// audit tests it as a whole, against the guarantee for everything that it may release. Other packages define courses.
+// Options.Fault does not plant faults in them.
 type Course struct {
 	Name, About string
 	Guarantee   dp.Bound // per record, an upper bound on ε at its δ
@@ -25,11 +25,10 @@ type Course struct {
 	Run func(ctx context.Context, canary bool, seed uint64) (float64, error)
 }
 
-// Audit runs the course the given number of times with the canary and as often without it; runs is in
-// [MinRuns, MaxRuns]. It then computes lower bounds on ε from the results of c.Run, in both directions.
-// Seed and workers are those of the options. Each bound is wrong with a probability of at most level, in
-// (0, 0.5]. A result that is NaN is an error. Infinite results are allowed; they are the largest or
-// smallest of all.
+// Audit runs the course the given number of times with the canary (the record in question), and as often without it;
+// runs is in [MinRuns, MaxRuns]. From the numbers that c.Run returns, it computes lower bounds on ε in both
+// directions. Seed and workers are those of the options. Each bound is wrong with a probability of at most level, in
+// (0, 0.5]. NaN as a result is an error. Infinite results are allowed; they are larger, or smaller, than all others.
 func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) (Finding, error) {
 	if err := c.check(o, runs, level); err != nil {
 		return Finding{}, err

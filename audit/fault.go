@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Fault is a way to break the mechanism without changing the ε that it claims. Plant one by Options.Fault
-// to measure whether an audit finds it. Most faults have a size, see [Fault.Sizes].
+// Fault is a way to break the mechanism while its claimed ε stays the same. Set Options.Fault to one to measure
+// whether an audit finds it. Most faults have a size, see [Fault.Sizes].
 type Fault string
 
-// The faults that can be planted. The comments say what the size of a fault means.
+// These faults can be planted. The comments say what the size of a fault means.
 const (
 	NoFault Fault = "none"
-	// Too little noise, or noise of another distribution.
+	// These faults are about noise: too little noise, or noise of another distribution.
 	HalfNoise       Fault = "half-noise"       // the noise multiplier is σ/2
 	LessNoise       Fault = "less-noise"       // the noise multiplier is size·σ
 	BareCoordinates Fault = "bare-coordinates" // the last size·d coordinates get no noise
@@ -22,17 +22,17 @@ const (
 	OpenShare       Fault = "open-share"       // the sum times size is added after the noise
 	// SilentEmptyBatch sends zero without noise if the sample is empty.
 	SilentEmptyBatch Fault = "silent-empty-batch"
-	// Faults in which two releases share noise: √(1−size²) times new noise plus size times the other's
-	// noise.
+	// In these faults, two releases share noise: the noise of one is √(1−size²) times new noise plus size times the
+	// noise of the other.
 	ReusedNoise Fault = "reused-noise" // the other's noise is that of round 0
 	SharedNoise Fault = "shared-noise" // the other's noise is that of client 0
 	SharedLegs  Fault = "shared-legs"  // the other's noise is that of an earlier training with the same root
-	// Clipping.
+	// These faults are about clipping.
 	NoClip    Fault = "no-clip"    // gradients are summed without clipping
 	LooseClip Fault = "loose-clip" // gradients are clipped to size·C
 	PartClip  Fault = "part-clip"  // size parts of each gradient are clipped separately, like layers
 	BatchClip Fault = "batch-clip" // the sum of the batch is clipped, not each gradient
-	// Sampling.
+	// These faults are about sampling.
 	FixedSample    Fault = "fixed-sample"    // every round uses the client's first s records
 	LargeSample    Fault = "large-sample"    // size·s records are drawn
 	RepeatedSample Fault = "repeated-sample" // this fraction of a client's rounds uses the sample of round 0
@@ -40,7 +40,7 @@ const (
 	KeptDraw       Fault = "kept-draw"       // this fraction of epochs of random allocation keeps the draw of epoch 0
 	SecondRound    Fault = "second-round"    // this fraction of records is in two rounds of an epoch
 	ExtraRecord    Fault = "extra-record"    // a person has one record more than the group that is claimed
-	// Messages.
+	// These faults are about messages that are sent or arrive a second time.
 	FreshResend    Fault = "fresh-resend"    // this fraction of updates that are sent again after a loss gets new noise
 	FreshDuplicate Fault = "fresh-duplicate" // this fraction of second copies gets new noise
 	// AddRemoveClaim claims the ε of add-or-remove adjacency although a record is replaced.
@@ -153,6 +153,6 @@ func ParseFault(name string) (Fault, error) {
 // stay those of the correct mechanism.
 func (f Fault) plant(w *world, size float64) { f.described().plant(w, size) }
 
-// OnWire reports whether the fault is in messages that are sent again or arrive twice. Such a fault
-// cannot be planted under the runner Hogwild, which never loses or duplicates messages.
+// OnWire reports whether the fault is in messages that are sent again or arrive twice. The runner Hogwild never loses
+// or duplicates messages, so such a fault cannot be planted there.
 func (f Fault) OnWire() bool { return f == FreshResend || f == FreshDuplicate }

@@ -14,9 +14,9 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// Finding is the result of one probe or course: the lower bound on ε that was found, the claimed upper
-// bound, and a description of the training. Tests, from many runs, or OneRun says where the lower bound
-// comes from.
+// Finding is the result for one probe (small training) or [Course]: the measured lower bound on ε, the claimed upper
+// bound, and a description of the training. Either Tests, from many runs, or OneRun, from a single run, explains the
+// lower bound.
 type Finding struct {
 	Probe             string         `json:"probe"`
 	About             string         `json:"about"`

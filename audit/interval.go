@@ -8,9 +8,9 @@ import (
 	"proactivedp/internal/root"
 )
 
-// ClopperPearson returns a confidence interval for the probability of an event that occurred hits times in
-// a number of independent runs, which must be at least 1. Each end is wrong with a probability of at most
-// level.
+// ClopperPearson returns a confidence interval for the probability of an event that occurred hits times in runs
+// independent runs, runs ≥ 1. The probability that the lower end is too large is at most level, and the same holds
+// for an upper end that is too small.
 func ClopperPearson(hits, runs int, level float64) (low, high float64) {
 	return atLeast(hits, runs, level), atMost(hits, runs, level)
 }

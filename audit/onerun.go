@@ -12,8 +12,9 @@ import (
 	"proactivedp/sim"
 )
 
-// OneRun is the result of guessing, after a single training with many canaries, which of them were in its
-// data: how many were guessed to be in or out, and how many guesses were right.
+// OneRun is the result of an audit by a single training with many canaries (extra records, each in the data or not by
+// the toss of a coin). It says how many canaries were guessed to be in the data or not, and how many guesses were
+// right.
 type OneRun struct {
 	Canaries int `json:"canaries"`
 	Guesses  int `json:"guesses"`

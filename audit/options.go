@@ -9,7 +9,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Runner names what runs the clients and the server of a training: a virtual clock or goroutines.
+// Runner names the program part that runs the clients and the server of a training: on a virtual clock, or with
+// goroutines.
 type Runner string
 
 // These are the runners of package sim: sim.Virtual and sim.Hogwild.
@@ -18,7 +19,7 @@ const (
 	Hogwild Runner = "hogwild"
 )
 
-// Options determine the audited mechanism, the planted fault, and the amount of work.
+// Options say which mechanism [Run] audits, which fault is planted, and how much work is done.
 type Options struct {
 	Fault      Fault
 	FaultSize  float64 // see Fault.Unit; 0 means the first of Fault.Sizes
@@ -51,8 +52,8 @@ func DefaultOptions() Options {
 	return Options{Fault: NoFault, Runner: Virtual, Seed: 1, Runs: 100_000, Delta: 1e-3, Confidence: 0.999, Workers: 1}
 }
 
-// MinRuns and MaxRuns are the limits of Options.Runs, the number of trainings with the canary, and of
-// those without it.
+// MinRuns and MaxRuns are the limits of Options.Runs. An audit makes this number of trainings with the canary (the
+// record in question), and the same number without it.
 const (
 	MinRuns = 100
 	MaxRuns = 10_000_000

@@ -12,12 +12,12 @@ import (
 	"proactivedp/internal/version"
 )
 
-// PartKind is the value of the key "kind" in the JSON of each part that an [Elsewhere] gets. A process
-// that also does other work can recognise by it the parts to pass to [Do].
+// PartKind is the value of the key "kind" in the JSON of each part of an audit that an [Elsewhere] gets. Use it to
+// recognise the parts that must be passed to [Do].
 const PartKind = "audit"
 
-// Elsewhere computes parts of an audit in other processes, which call [Do]. Compute calls done with the
-// index and the result of each part, one call at a time and in any order.
+// Elsewhere computes parts of an audit in other processes, which call [Do] for each part. Compute must call done once
+// for each part, with the index and the result of the part, in any order but not concurrently.
 type Elsewhere interface {
 	Compute(ctx context.Context, parts []json.RawMessage, done func(part int, result json.RawMessage) error) error
 }
@@ -64,10 +64,9 @@ func (o *Options) describe(name string) part {
 	return p
 }
 
-// Do computes one part of an audit for the process that makes the audit. text is one of the parts that the
-// audit gave to its [Elsewhere]; pass the result back. courses must contain the courses of the audit.
-// workers is the number of trainings at the same time, at least 1. Do refuses a part that another build of
-// the program made.
+// Do computes one part of an audit, for another process that makes the audit. text is a part that the audit gave to
+// its [Elsewhere]; send the result back. courses must contain the courses of the audit. workers is the number of
+// trainings at the same time, at least 1. Do refuses a part that another build of the program made.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
 	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {

@@ -11,12 +11,12 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Report is the result of an audit, which runs several probes: small trainings with and without one record
-// (see the package comment). EpsilonLowerBound is measured, and EpsilonUpper is claimed. Both are those of the
-// probe whose lower bound is the largest fraction of the claimed ε.
+// Report is the result of [Run], an audit with several probes: small trainings with and without one record (see the
+// package comment). EpsilonLowerBound is measured, and EpsilonUpper is claimed. Both are for the probe whose lower
+// bound is the largest fraction of the claimed ε.
 //
-// Only Run makes a Report. On one that was made in another way, methods return an error; those without an
-// error result may panic.
+// The methods of a Report that Run did not make return an error or, if they have no error result,
+// may panic.
 type Report struct {
 	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
 	EpsilonUpper      float64      `json:"epsilon_upper"` // as claimed per record

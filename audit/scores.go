@@ -18,10 +18,10 @@ import (
 	"proactivedp/rng"
 )
 
-// Scores are the results of an attack on a training that ran elsewhere. A fair coin decided for each
-// canary, independently of the others, whether it was a member, which means that the training used it.
-// The attack gave each canary a score without knowing the coins. A higher score says that the canary is
-// more likely a member.
+// Scores are the results of an attack on a training, which may have run elsewhere. The attack is on canaries (extra
+// records). A fair coin decided for each canary, independently of the others, whether it was a member, that is, in
+// the training data. Without knowing the coins, the attack gave each canary a score. A higher score means that the
+// canary is more likely a member.
 type Scores struct {
 	Member []bool
 	Score  []float64
@@ -43,10 +43,9 @@ const (
 	coinStream, tieStream = 0, 1
 )
 
-// ReadScores reads scores as CSV. The header names the columns "member", which is 0 or 1, and "score", a
-// finite number. If there is a column "id", no value may occur twice, because a canary that counts twice
-// would look like two coins that were guessed. Other columns are ignored. The error lists the first bad
-// lines.
+// ReadScores reads scores as CSV. The header names the columns "member", which is 0 or 1, and "score", a finite
+// number. If there is a column "id", no value may occur twice, because each canary must count once. Other columns are
+// ignored. The error lists the first bad lines.
 func ReadScores(r io.Reader) (Scores, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxScoresBytes))
 	if err != nil {
@@ -178,7 +177,7 @@ func (o ScoresOptions) Validate() error {
 	return err
 }
 
-// Audit returns lower bounds on the ε of the training that the scores attack, and measures the attack.
+// Audit returns lower bounds on the ε of the attacked training, and measures how successful the attack is.
 func (s Scores) Audit(o ScoresOptions) (*ScoresReport, error) {
 	if err := errors.Join(s.Validate(), o.Validate()); err != nil {
 		return nil, err
@@ -266,9 +265,9 @@ func (s Scores) counted(c choice, ranked []bool) OneRun {
 	return OneRun{g.canaries, g.made, g.right}
 }
 
-// DrawCanaries tosses a fair coin for each of n canaries, n in [MinCanaries, MaxCanaries], and writes the
-// results as CSV with the columns id, from 0 to n - 1, and member. Run it before the training, and put the
-// members into its data.
+// DrawCanaries tosses a fair coin for each of n canaries (extra records), n in [MinCanaries, MaxCanaries]. It writes
+// the results as CSV with the columns id, from 0 to n - 1, and member, 0 or 1. Call it before the training, and add
+// the members to the training data.
 func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
 	if n < MinCanaries || n > MaxCanaries {
 		return fmt.Errorf("canaries = %d, must be in [%d, %d]", n, MinCanaries, MaxCanaries)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Test is the lower bound on ε from one statistic of a probe, in one direction. It compares how often the
-// statistic is beyond a threshold (Event) in runs with the canary and in runs without it. The count that
-// is expected to be larger is the numerator (Over).
+// Test is a lower bound on ε from one statistic of a probe (small training), in one direction. Event says that the
+// statistic is beyond a threshold. The test compares how often this event happens in runs with the canary and in runs
+// without it. Over names the runs in which it should be more frequent.
 type Test struct {
 	Statistic string  `json:"statistic"`
 	Over      string  `json:"over"` // "with/without" or "without/with": the canary in the numerator and in the denominator

@@ -1,28 +1,30 @@
-// Package auto is the whole loop of the paper's flow chart (Section "Towards Dynamically
-// Adapting DP-SGD Parameters"). From a budget and a target accuracy it makes a plan, trains
-// privately for one stage, judges the model, and plans the next stage, until every client is
-// satisfied or has spent its budget.
+// Package auto trains a private model from a privacy budget and a target accuracy (the loop of the paper's
+// flow chart, Section "Towards Dynamically Adapting DP-SGD Parameters"). The loop makes a plan, trains
+// privately, measures the accuracy, and plans the next training, until every client is satisfied or has
+// spent its budget. Each of these trainings is called a stage.
 //
 //	report, err := auto.Run(ctx, task, auto.Options{Dir: "run", Public: public, Utility: utility, Open: open})
 //
-// A [Task] says which accuracy each client wants for which budget. (If the task's metric is not the
+// A [Task] lists the budget and the target accuracy of each client. (If the task's metric is not the
 // accuracy, all accuracies here are values of the metric, and the majority-class baseline is the metric's
 // baseline.) The steps are:
 //
-//  1. [Utility], the flow chart's "Utility Graph", finds before any private training which clipping
+//  1. Before any private training, [Utility] (the flow chart's "Utility Graph") estimates which clipping
 //     norms and noise multipliers may reach the targets.
-//  2. The "DP Calculator" of the task's [Strategy] plans a [Stage], and the stage is charged to the
-//     budgets and written to the journal.
+//  2. The task's [Strategy] (the "DP Calculator") plans a [Stage]. The stage is charged to the budgets and
+//     written to the journal.
 //  3. The clients that are not satisfied train the stage together.
-//  4. Every client judges the new model on its own held-out records, which nobody trains on. Step 2
-//     follows, unless all clients are satisfied or no budget allows another stage.
+//  4. Every client measures the accuracy of the new model on its own held-out records, which are not used
+//     for training. Step 2 follows, unless all clients are satisfied or no budget allows another stage.
 //
-// The next stage depends on what was released, so a composition of rounds that are fixed beforehand
-// does not cover it. Every record has one filter (closedform.Budget or rdp.Filter), fixed before
-// the first release. Every round of every client that holds the record must pass the filter before
-// it is run. So nothing is released beyond ε_target. If the whole budget goes into one stage, nothing
-// depends on a release, and package pld certifies the stage instead ([Account.Once]). The journal has
-// everything that later steps depend on, so a run that is killed continues to the same bits.
+// The next stage depends on what was released, so an accountant for rounds that are fixed beforehand does
+// not cover it. Instead, every record has one filter (closedform.Budget or rdp.Filter), fixed before the
+// first release. Every round of every client that holds the record must pass the filter before it is run.
+// So nothing is released beyond the target ε. If the whole budget goes into one stage, nothing depends on
+// a release, and package pld certifies the stage instead ([Account.Once]).
+//
+// The journal has everything on which later steps depend, so a run that is killed continues to the same
+// bits.
 package auto
 
 import (
@@ -44,21 +46,23 @@ import (
 // Strategy names a way to choose the noise, the batch size and the number of rounds of a [Stage].
 type Strategy string
 
-// These are the strategies.
+// These are the values of [Strategy].
 const (
-	// Paper takes σ and s from Theorem simpleF, with the largest sample size and so the fewest rounds.
-	// It uses the budget of the closed form. A stage has the largest s for the ε that belongs to its σ, so that
-	// later stages can have less noise.
+	// Paper takes the noise multiplier σ and the batch size s from the paper's Theorem simpleF. It uses the largest
+	// batch size that the theorem allows, and therefore the fewest rounds. A closedform.Budget counts the spent
+	// budget.
+	//
+	// The batch size is the largest for the ε that belongs to the stage's σ, so that later stages can have less noise.
 	Paper Strategy = "paper"
-	// PaperTarget is Paper, but a stage has the largest s for the client's target epsilon, as the paper's calculator
-	// says. By the theorem, no other stage is then possible.
+	// PaperTarget is like Paper, but the batch size is the largest for the client's target epsilon, as the paper's
+	// calculator says. By the theorem, no other stage is then possible.
 	PaperTarget Strategy = "paper-target"
-	// Tight takes as many rounds as training needs, and a sample size with nearly the largest signal s√T/σ
-	// within the budget. It then takes the least noise that the budget admits. It uses the whole budget in
-	// one stage, unless the task asks for more stages or the target is known to need less.
+	// Tight makes as many rounds as training needs. It takes a batch size s with nearly the largest signal s√T/σ (sum
+	// of gradients compared with noise) within the budget, and then the least noise that the budget allows. It spends
+	// the whole budget in one training, unless the task asks for several or the target is known to need less.
 	Tight Strategy = "tight"
-	// Default is common practice, to compare with: samples of 256 records for 15 epochs, with the noise
-	// that uses the whole budget in one stage.
+	// Default is common practice, for comparison: batches of 256 records for 15 epochs, in one training with the
+	// noise that uses the whole budget.
 	Default Strategy = "default"
 )
 
@@ -79,8 +83,8 @@ func (s Strategy) Schedule(spec train.Spec) train.Spec {
 	return spec
 }
 
-// Client is what one client asks of [Run]: not to spend more than its privacy budget (ε, δ), and a model
-// with at least its target accuracy.
+// Client is the request of one client to [Run]: spend at most its privacy budget (ε, δ), and reach at least its
+// target accuracy.
 type Client struct {
 	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], for everything that is ever released about a record, or a person
 	Delta    float64 `json:"delta,omitempty"`   // δ_target in (0, 1); 0 means 1/N_c
@@ -111,8 +115,8 @@ type Task struct {
 // mostPlanned limits Task.Stages: the first of more stages would use less than [leastShare].
 const mostPlanned = 6
 
-// NewTask returns the task of these clients. spec is a training for spec.Clients clients. NewTask changes
-// its number of clients and the gradients of each, so that together they compute as many gradients as
+// NewTask returns the task of these clients. spec describes a training for spec.Clients clients. NewTask sets its
+// number of clients to len(clients), and changes the gradients of each so that together they compute as many as
 // before. It adapts the schedule of step sizes to that, and removes the noise multiplier.
 func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 	share := float64(max(1, len(clients))) / float64(spec.Clients)
@@ -208,8 +212,8 @@ func (c Client) check() []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// Public holds what the loop treats as public about the data: the numbers of records, the shape of a
-// record, and a digest. (ε, δ) does not cover them.
+// Public holds the facts about the data that [Run] treats as public: the numbers of records, the shape of a record,
+// and a digest. (ε, δ) does not protect them.
 type Public struct {
 	Data     string `json:"data_sha256"` // SHA-256 of the data set; only used to check that it is the same
 	Records  int    `json:"records"`     // N, the number of training records of each client
@@ -246,8 +250,8 @@ func (p Public) check(t Task) error {
 	return errors.Join(errs...)
 }
 
-// Trainer runs the stages of a task and judges models. [NewTrainer] makes one. Its results may depend only
-// on its arguments and the data, so that a stage that runs again gives the same bits.
+// Trainer trains the stages of a task, and measures the accuracy of models. [NewTrainer] makes one. Its results may
+// depend only on its arguments and the data, so that a stage that runs again gives the same bits.
 type Trainer interface {
 	// Train runs the stage from the global model initial, or from the default model if it is nil. It
 	// returns the global model at the end of the stage.
@@ -260,8 +264,8 @@ type Trainer interface {
 	Test(params []float32) ([]Tested, error)
 }
 
-// Tested is the accuracy of a model (or the task's metric) on a client's test records or held-out records,
-// with numbers to compare with, see train.Judgement.
+// Tested is the accuracy of a model (or another metric of the task) on a client's test or held-out records. It also
+// has baselines to compare it with, see train.Judgement.
 type Tested struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 	train.JudgedRows
@@ -284,7 +288,7 @@ type Point struct {
 	Accuracy float64 `json:"accuracy"`
 }
 
-// Question asks a [Utility] which accuracies to expect of a task with several amounts of noise.
+// Question asks a [Utility] which accuracies to expect in a task, for several amounts of noise.
 type Question struct {
 	Task   Task
 	Public Public

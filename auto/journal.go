@@ -22,9 +22,9 @@ import (
 	"proactivedp/train"
 )
 
-// Journal is the record of a loop: the promised budgets, the tasks and the stages. It holds everything
-// that the next step depends on, so [Run] can continue from it. Each stage is written to it before it
-// runs, and stages are never removed. What the budgets have paid is computed from the stages.
+// Journal is the stored record of a call of [Run]: the promised budgets, the tasks and the stages (trainings). It
+// holds everything on which the next step depends, so Run can continue from it. Run writes each stage to the journal
+// before the stage starts, and never removes one. The spent part of the budgets is computed from the stages.
 type Journal struct {
 	Public   Public        `json:"public"`
 	Seed     uint64        `json:"seed"`
@@ -33,8 +33,8 @@ type Journal struct {
 	Stages   []Stage       `json:"stages"`
 }
 
-// JournalTask is a task in a [Journal], with the accuracies that were expected before its first stage
-// (Outlook), and how it ended.
+// JournalTask is a task in a [Journal]. Outlook has the accuracies that were expected before the first training, and
+// the other fields say how the task ended.
 type JournalTask struct {
 	Task
 	Outlook    Outlook `json:"outlook"`

@@ -18,8 +18,8 @@ import (
 	"proactivedp/train"
 )
 
-// Report is the result of [Run]: which clients are satisfied, the accuracies, the stages, and what they
-// cost.
+// Report is the result of [Run]: which clients are satisfied, the accuracies, the stages (trainings), and their
+// privacy cost.
 type Report struct {
 	Satisfied  bool           `json:"satisfied"` // whether every client is satisfied, see ClientReport
 	Tested                    // the lowest of the clients' test accuracies; test records decide no stage
@@ -62,7 +62,7 @@ type ClientReport struct {
 	Refused  string   `json:"refused,omitempty"`  // why an unsatisfied client no longer takes part
 }
 
-// StageReport describes a stage, its work, and how much of each budget is spent after it.
+// StageReport describes one stage (training): its settings, its work, and how much of each budget is spent after it.
 type StageReport struct {
 	Number int `json:"stage"` // number among the stages of all tasks, from 0
 	Stage
@@ -85,7 +85,7 @@ type Privacy struct {
 	Statement    string          `json:"statement"`
 }
 
-// AccountReport is the budget of one account, and how much of it is spent.
+// AccountReport says how much of one [Account], the privacy budget of some clients' records, is spent.
 type AccountReport struct {
 	Account
 	EpsilonUpper float64      `json:"epsilon_upper"`
@@ -176,8 +176,8 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	return r, err
 }
 
-// OfData adds the data set's note to the report and to its privacy statement. The note says, above all,
-// what (ε, δ) does not cover.
+// OfData adds the data set's note to the report and to its privacy statement. The note says what (ε, δ) does not
+// cover.
 func (r *Report) OfData(d *data.Dataset) {
 	r.Synthetic, r.DataNote = d.Synthetic, d.Note
 	if d.Note != "" {
@@ -356,8 +356,8 @@ func reasons(why []string) string {
 	return strings.Join(all, "; ")
 }
 
-// WriteText writes the report as text: first whether the clients are satisfied, the accuracy and the
-// privacy in one line, then the stages. The privacy statement in full is Privacy.Statement.
+// WriteText writes the report as text. It begins with a summary: whether the clients are satisfied, the accuracy, and
+// the privacy in one line. The stages (trainings) follow. The full privacy statement is in Privacy.Statement.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -425,8 +425,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// Guarantee returns the privacy claim for everything that was released in the task's folder, in this task
-// and in earlier ones. Privacy.Statement is the claim as text.
+// Guarantee returns the privacy claim for everything that this task, and earlier tasks in the same folder, have
+// released. Privacy.Statement has the claim as text.
 func (r *Report) Guarantee() claim.Report { return r.within }
 
 // percentUsed formats the fraction of a budget that is spent as a percentage, rounded up.

@@ -19,7 +19,7 @@ import (
 	"proactivedp/sim"
 )
 
-// Options name the folder of a loop's [Journal], and hold the functions that [Run] calls.
+// Options are the options of [Run]: the folder of its [Journal], and functions that Run calls.
 type Options struct {
 	// Dir is the folder of the journal and of each task's newest model. It is created if it does not exist.
 	// With "" nothing is kept. Only a simulation may do that, because the record of what was spent is lost.
@@ -94,8 +94,8 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	return report, err
 }
 
-// ErrNoLedger is the error for a task that takes its randomness from the operating system, but has no
-// folder. What it spends of the budget would be forgotten.
+// ErrNoLedger is the error for a task that takes its randomness from the operating system, but has no folder. Without
+// a folder, the spent budget would be forgotten.
 var ErrNoLedger = errors.New("dir is missing, must name a folder if randomness comes from the operating system: " +
 	"without a stored ledger, a release has no budget (a simulation with a numbered seed needs no " +
 	"folder)")

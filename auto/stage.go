@@ -92,7 +92,8 @@ func (s *Stage) validate(t Task) error {
 	return errors.Join(errs...)
 }
 
-// Spec returns the spec of the stage, if it is a stage of task t. Pass it to [train.Source.PrepareStage].
+// Spec returns the spec (settings) of the stage, which must be a stage of task t. Pass it to
+// [train.Source.PrepareStage].
 func (s *Stage) Spec(t Task) train.Spec {
 	spec := t.Spec
 	spec.SeedFromOS = false // everything but the samples and the noise comes from the seed

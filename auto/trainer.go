@@ -15,9 +15,9 @@ import (
 	"proactivedp/train"
 )
 
-// PublicOf returns what is public about the data for a task: how many records each client trains on and is
-// judged by, and the shape of the data. It fails if a client of the task asks for more records than it is
-// dealt.
+// PublicOf returns the public facts about the data of a task: for each client, the numbers of training records and of
+// records that measure accuracy, and the shape of the data. It is an error if a client of the task asks for more
+// records than its part of the data has.
 func PublicOf(source *train.Source, t Task) (Public, error) {
 	if len(t.Clients) != t.Spec.Clients {
 		return Public{}, fmt.Errorf("budgets of %d clients, must be of all %d", len(t.Clients), t.Spec.Clients)

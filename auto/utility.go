@@ -28,8 +28,8 @@ type Probe struct {
 	Trials pool.Options
 }
 
-// Graph says at which clipping norms and noise multipliers to measure the paper's utility graph: the
-// accuracy that a model keeps when noise is added to its parameters. Only the strategies of the paper use it.
+// Graph lists the clipping norms and noise multipliers for the paper's utility graph: the accuracy that a trained
+// model keeps when noise is added to its parameters. Only the strategies of the paper use it.
 type Graph struct {
 	Clips, Sigmas []float64
 	Draws         int // number of noise draws at each point
@@ -87,10 +87,10 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	return o, err
 }
 
-// UsualSteps returns a [Utility] that uses no records, and therefore predicts no accuracies. It suggests
-// the usual clipping norm, and the step size of [train.UsualStep] for the noise of a stage. Of source,
-// which has the task's data, it uses only the number of parameters of the model. UsualSteps does not
-// support the strategies of the paper, which need a graph.
+// UsualSteps returns a [Utility] that uses no records, and therefore predicts no accuracies. For the noise of a
+// stage, it suggests the usual clipping norm, and the step size of [train.UsualStep]. source has the task's data, but
+// UsualSteps uses only the number of the model's parameters. The strategies of the paper are not
+// supported, because they need predicted accuracies.
 func UsualSteps(source *train.Source) Utility {
 	return func(_ context.Context, q Question) (Outlook, error) {
 		if q.Task.Strategy.ByTheorem() || !(q.Least > 0) {

@@ -24,8 +24,8 @@ import (
 	"proactivedp/train"
 )
 
-// Announcement is the message in which a server describes its run to clients: the settings, the model's size, and
-// digests that identify the data and the program. A client takes part only if it accepts all of it.
+// Announcement is the message in which a server describes its training to clients: the settings, the model's size,
+// and digests of the data and the program. A client takes part only if it accepts the whole announcement.
 type Announcement struct {
 	Protocol int        `json:"protocol"`
 	Run      string     `json:"run"` // the run's id, 16 hexadecimal digits

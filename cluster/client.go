@@ -73,13 +73,13 @@ const (
 )
 
 var (
-	// ErrExpelled reports that an operator or the server removed the client from the run, for good.
+	// ErrExpelled is the error of a client that an operator or the server has removed from the run for good.
 	ErrExpelled = errors.New("the client was expelled")
-	// ErrRefused reports that the server refuses the client. Its answer says why: another journal
-	// has the client's number, for example, or the journal is an older copy.
+	// ErrRefused is the error of a client that the server refuses. The server's answer says why: for example, another
+	// journal has the client's number, or the journal is an older copy.
 	ErrRefused = errors.New("refused by the server")
-	// ErrSecondRelease reports that the client stops because it might release rounds a second time: its journal is a
-	// copy or an old one, or somebody else sends in its name.
+	// ErrSecondRelease is the error of a client that stops because it might release rounds a second time. Its journal
+	// is a copy or an old one, or another process sends in its name.
 	ErrSecondRelease = errors.New("rounds could be released twice")
 )
 
@@ -143,15 +143,15 @@ type ack struct {
 type JoinReport struct {
 	Run     string       `json:"run"`
 	Client  int          `json:"client"`
-	Rounds  int          `json:"rounds"`
-	Records int          `json:"records"` // N_c
-	MaxLag  int          `json:"max_lag"`
-	MeanLag float64      `json:"mean_lag"`
-	Sent    int64        `json:"bytes_sent"`
-	Resent  int          `json:"resent"`
-	Lives   int          `json:"lives"`
-	Seconds float64      `json:"seconds"`  // duration of this life
-	Release []dp.Release `json:"releases"` // of this client
+	Rounds  int          `json:"rounds"`     // in this client's journal
+	Records int          `json:"records"`    // of this client
+	MaxLag  int          `json:"max_lag"`    // the largest i − k, for round i computed from global model k
+	MeanLag float64      `json:"mean_lag"`   // the mean of i − k
+	Sent    int64        `json:"bytes_sent"` // in this life
+	Resent  int          `json:"resent"`     // updates that were sent again in this life
+	Lives   int          `json:"lives"`      // how often the client's journal was opened; each opening is a life
+	Seconds float64      `json:"seconds"`    // duration of this life
+	Release []dp.Release `json:"releases"`   // of this client
 	Privacy Statement    `json:"privacy"`
 	Notes   []string     `json:"notes,omitempty"` // what else to know about the releases
 }

@@ -18,9 +18,8 @@ import (
 // Refusal is a reason for which the server refuses a message. Report and Status count the refused messages by reason.
 type Refusal string
 
-// These are the reasons to refuse a message. No message of an honest client is refused, with one
-// exception: its noise can make an update TooLong. In a whole run, this happens with probability at
-// most 10⁻¹² (refusalTail).
+// These are the reasons to refuse a message. Honest clients send no such message, with one exception: by chance,
+// noise can make an update TooLong. In a whole run, this happens with probability at most 10⁻¹².
 const (
 	NoUpdate     Refusal = "no update"      // not of the format, damaged, or an answer of the broker
 	OtherRun     Refusal = "other run"      // an update of another run

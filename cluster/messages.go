@@ -41,7 +41,7 @@ type clientLedger struct {
 	Lags     []int             `json:"lags"`
 	Sent     int64             `json:"bytes_sent"` // of updates, including those that were sent again
 	Resent   int               `json:"resent"`     // updates that were sent again
-	Seconds  float64           `json:"seconds"`    // total duration of its lives
+	Seconds  float64           `json:"seconds"`    // duration of its present life
 }
 
 // answer is the server's answer to a hello.

@@ -23,8 +23,8 @@ type Exporter struct {
 	status *Status
 }
 
-// ServeMetrics serves metrics at http://ADDRESS/metrics until Close. They show the status that Watch got last. The
-// address, HOST:PORT, must be on loopback.
+// ServeMetrics serves metrics at http://ADDRESS/metrics until Close. The metrics show the last status that was passed
+// to Watch. The address, HOST:PORT, must be on loopback.
 func ServeMetrics(address string) (*Exporter, error) {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -46,7 +46,7 @@ func ServeMetrics(address string) (*Exporter, error) {
 // Address returns the address of the metrics as HOST:PORT.
 func (m *Exporter) Address() string { return m.at }
 
-// Watch sets the status that the exporter shows from now on.
+// Watch sets the status of the run that the exporter shows from now on.
 func (m *Exporter) Watch(s *Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -81,7 +81,8 @@ func (o *Operator) ask(ctx context.Context, subject string, question, v any) err
 	}
 }
 
-// Expel lets the run continue without a client, for good. If the server does not answer, the error is that of Status.
+// Expel removes a client from the run for good, so that the run continues without it. If the server does not answer,
+// the error is the same as that of Status.
 func (o *Operator) Expel(ctx context.Context, client int) error {
 	var r reply
 	if err := o.ask(ctx, o.names.expel(), expulsion{client}, &r); err != nil {

@@ -24,7 +24,7 @@ import (
 // MaxClients is the largest number of clients of a distributed run.
 const MaxClients = 4096
 
-// ServeOptions says which run a server serves, where it keeps it, and which broker it uses.
+// ServeOptions are the options of [Serve]: the training, the folder for its state, and the message broker.
 type ServeOptions struct {
 	Prepared *train.Prepared
 	Dir      string        // the run's folder; a server that starts again continues from it

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrSilent reports that the server did not answer for as long as JoinOptions.GiveUpAfter says.
+// ErrSilent is the error of a client if the server has not answered for the time JoinOptions.GiveUpAfter.
 var ErrSilent = errors.New("the server is silent")
 
 // silence ends a client's context if the server has not answered for too long. The server may have

@@ -25,13 +25,13 @@ type Affine struct {
 	Refuse bool `json:"refuse,omitempty"`
 }
 
-// Clamps reports whether m replaces a value outside its bounds by the nearer bound.
+// Clamps reports whether m replaces a value outside the bounds of its column by the nearer bound.
 func (m Affine) Clamps() bool {
 	return !m.Refuse && slices.ContainsFunc(m.Low, func(low float64) bool { return low > -math.MaxFloat32 })
 }
 
-// Dense reports whether rows that m has scaled are stored densely. They are if a Shift is not 0, because the zeros of
-// that column then become other numbers.
+// Dense reports whether rows that m has scaled are stored densely. This is necessary if a Shift is not 0, because the
+// zeros of that column then become other numbers.
 func (m Affine) Dense() bool {
 	return slices.ContainsFunc(m.Shift, func(x float64) bool { return x != 0 })
 }

@@ -51,11 +51,11 @@ func (s Subset) ClassCounts() []int {
 	return counts
 }
 
-// All returns one batch with all rows of s, in order.
+// All returns one [Batch] with all rows of s, in order.
 func (s Subset) All() Batch { return Batch(s) }
 
-// Batch returns the batch with the rows of s at the given positions, each in [0, s.Len()). It overwrites the slice
-// positions with the row numbers and uses it as the batch's Rows.
+// Batch returns the rows of s at the given positions, each in [0, s.Len()), as a [Batch]. It overwrites the slice
+// positions with row numbers of the data set, and uses this slice as the batch's Rows.
 func (s Subset) Batch(positions []int32) Batch {
 	for i, p := range positions {
 		positions[i] = s.Rows[p]

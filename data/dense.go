@@ -1,6 +1,6 @@
 package data
 
-// Dense reports whether d has dense rows, in which every row has a value in every column.
+// Dense reports whether the rows of d are stored densely: every row has a value in every column.
 func (d *Dataset) Dense() bool { return d.Images == nil && d.Start == nil }
 
 // WithDense returns a copy of d in which dense rows replace the content of the records. value[i·features+j] is

@@ -21,14 +21,14 @@ const (
 // labels, to simulate clients whose data differ. The proportions are drawn from the symmetric Dirichlet distribution
 // with concentration alpha in [MinAlpha, MaxAlpha]: the smaller alpha, the fewer classes a client has (Hsu, Qi,
 // Brown, "Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification", 2019).
-// Clients take one row each, in turn. The row's class is drawn by the client's proportions, among the classes that
-// still have rows. The paper assumes that the data of all clients has the same distribution. The deal looks at
-// labels, so guarantees are for the parts as dealt.
+// Clients take one row each, in turn. The class of the row is drawn by the client's proportions, among the classes
+// that still have rows. This is outside the paper's theory, which assumes that the data of all clients have the same
+// distribution. ε does not cover which client gets a record, because that depends on labels.
 func Dirichlet(alpha float64) Partition {
 	return Partition(dirichlet + strconv.FormatFloat(alpha, 'g', -1, 64))
 }
 
-// Skewed reports whether p gives clients different distributions of labels: whether it is a Dirichlet partition.
+// Skewed reports whether p gives clients different distributions of labels. Only a Dirichlet partition does.
 func (p Partition) Skewed() bool {
 	_, skewed := p.alpha()
 	return skewed

@@ -19,8 +19,8 @@ type FeatureMap interface {
 	Apply(ctx context.Context, d *Dataset, progress func(done int)) (*Dataset, error)
 }
 
-// Featured returns the records of d with dense rows of their features, by d.Featurer or m.Apply. The caller may
-// change the rows.
+// Featured returns the records of d with dense rows of features in place of images. It uses d.Featurer, if that is
+// set, or else m.Apply. The caller may change the rows.
 func (d *Dataset) Featured(m FeatureMap) (*Dataset, error) {
 	if d.Featurer != nil {
 		return d.Featurer(d, m)

@@ -138,7 +138,8 @@ func isLetter(text string) bool {
 
 func quote(label string) string { return `"` + strings.ReplaceAll(label, `"`, `""`) + `"` }
 
-// InList returns a label in the form that ParseLabels reads: in double quotes if it has a comma or an equals sign.
+// InList returns a label as it must be written in a list for ParseLabels: in double quotes if it has a comma or an
+// equals sign.
 func InList(label string) string {
 	if strings.ContainsAny(label, ",=") {
 		return quote(label)
@@ -206,14 +207,14 @@ func canonical(label string) string {
 // ErrLabel is the error, usually wrapped, for a label that is not in the user's map of labels.
 var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 
-// Lists reports whether the map lists the label itself. A label that only * covers is not listed.
+// Lists reports whether the map lists this label by name. A label that only * covers is not listed.
 func (l *Labels) Lists(label string) bool {
 	_, listed := l.class[canonical(label)]
 	return listed
 }
 
-// Class returns the class of a label. The error wraps ErrLabel if l does not cover the label. It shows the label only
-// if that is short and printable.
+// Class returns the class of a label. If l does not cover the label, the error wraps ErrLabel. Its text shows the
+// label only if the label is short and printable.
 func (l *Labels) Class(label string) (int32, error) {
 	class, ok := l.class[label] // a key is its own canonical form
 	if !ok {

@@ -12,9 +12,8 @@ import (
 	"proactivedp/rng"
 )
 
-// PersonKey identifies the person to whom a row belongs, without the person's name: it is half of a SHA-256 of the
-// name. If two names had the same key, the two persons would count as one, and together could have only as many
-// records as one person.
+// PersonKey identifies the person to whom a row belongs without giving the name: it is half of a SHA-256 of the name.
+// If two names had the same key, the two persons would count as one person, with the limits of one person.
 type PersonKey [sha256.Size / 2]byte
 
 // PersonOf returns the key of the person with this name. Names that differ in any byte are different

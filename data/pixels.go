@@ -32,8 +32,8 @@ func ParseBounds(text string) (low, high float64, err error) {
 	return low, high, nil
 }
 
-// Pixel returns the level of the number v, in [0, 255]. It returns false for NaN, for a number outside the bounds
-// unless r clamps, and for a number that is not whole if r.Whole is set.
+// Pixel returns the level, in [0, 255], of the number v. It returns false for NaN, for a number outside the bounds
+// (unless r clamps), and, if r.Whole is set, for a number that is not whole.
 func (r PixelRange) Pixel(v float64) (byte, bool) {
 	switch {
 	case r.Whole && v != math.Trunc(v):
@@ -52,7 +52,7 @@ func (r PixelRange) Pixel(v float64) (byte, bool) {
 // pixels, or must be whole and is not.
 var ErrPixel = errors.New("is not a pixel")
 
-// Fault returns the error for a number of an image that is not a pixel. It does not show the number.
+// Fault returns the error for a number that is not a pixel of an image. The error text does not show the number.
 func (r PixelRange) Fault(image int) error {
 	whole := ""
 	if r.Whole {
@@ -61,8 +61,8 @@ func (r PixelRange) Fault(image int) error {
 	return fmt.Errorf("image %d: a number %w: must be %sin [%v, %v]", image, ErrPixel, whole, r.Low, r.High)
 }
 
-// PixelGrid says how a row of numbers is an image: its shape, and whether the pixels are in the order height, width,
-// channels or in the order channels, height, width.
+// PixelGrid says how to read a row of numbers as an image: its shape, and the order of the pixels (height, width,
+// channels or channels, height, width).
 type PixelGrid struct {
 	Channels, Height, Width int
 	First                   bool // the channels come first

@@ -37,7 +37,8 @@ func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	return &out, nil
 }
 
-// ScaleRows multiplies the values of the rows of d by x, as Scaled does, but in place. Nothing else may use d yet.
+// ScaleRows multiplies the values of the rows of d by x, as Scaled does, but changes d itself. Nothing else may use d
+// yet.
 func (d *Dataset) ScaleRows(x float64) error {
 	if err := checkScale(x); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 // TrainFraction is the share of rows that are for training if a data set was published without a separate test set.
-// The paper uses the same: its model files state accuracies in 2,211ths, a fifth of phishing's 11,055 rows.
+// The paper uses the same share: its model files state accuracies in 2,211ths, a fifth of phishing's 11,055 rows.
 const TrainFraction = 0.8
 
 // Split returns the training and the test rows of d, each in the order of the file. If d was published with a
@@ -76,15 +76,16 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return train, test, nil
 }
 
-// HoldOut splits the training rows into rows to train on (rest) and rows to judge by (held). A row is held out if a
-// hash of its record, keyed by the root, is in [fold·part, (fold+1)·part). So the expected number of held-out rows is
-// part·rows, and different folds hold out different rows. It is an error if either side is empty.
+// HoldOut splits the training rows into rows to train on (rest) and held-out rows (held), on which models are
+// compared. A row is held out if a hash of its record, keyed by the root, is in [fold·part, (fold+1)·part). So the
+// expected number of held-out rows is part·rows, and different folds hold out different rows. It is an error if
+// either side is empty.
 //
 // As in [SplitByRecord], the side of a record depends neither on its place nor on other records. The hash of the n-th
 // copy of a record also depends on n. Otherwise all copies would be on one side, and the accuracy would vary as if
 // there were only as many rows as different records. If one copy is removed, one side loses one record and all else
-// is unchanged, because copies are alike. So rest has add-or-remove adjacency. If the data set has persons, all
-// records of a person have the hash of the person.
+// is unchanged, because copies are alike. So if a record is added or removed, rest changes by at most this record. If
+// the data set has persons, all records of a person have the hash of the person.
 func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held Subset, err error) {
 	if err := errors.Join(CheckHoldOut(part, fold), root.Check()); err != nil {
 		return rest, held, err
@@ -160,8 +161,8 @@ func hashKey(stream *rng.Stream) (key [sha256.Size]byte) {
 // enough for as many as fit into memory, and take half of it.
 type recordKey [sha256.Size / 2]byte
 
-// Distinct returns how many different records s has, and how many copies the most frequent one has. It is for
-// [SplitByRecord], which puts all copies of a record on one side.
+// Distinct returns how many different records s has, and how many copies the most frequent record has. Few different
+// records make an accuracy unreliable, because [SplitByRecord] puts all copies of a record on one side.
 func (s Subset) Distinct() (records, copies int) {
 	times := map[recordKey]int{}
 	put := hasher{h: sha256.New()}
@@ -208,8 +209,8 @@ const (
 	// separate part for each client. So every client uses every record, and the ε of a record counts
 	// the rounds of all clients.
 	Replicate Partition = "replicate"
-	// Shard deals the rows at random into disjoint parts of equal size. Up to clients-1 remaining
-	// rows are not used.
+	// Shard deals the rows at random into disjoint parts of equal size, one for each client. Up to clients-1
+	// remaining rows are not used.
 	Shard Partition = "shard"
 )
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Targets are the real numbers that a regression model learns to predict, one for each row. A data set with targets
-// has one class, which means nothing.
+// has a single class, which is not used.
 type Targets struct {
 	Value  []float32 // the target of each row on the scale of Bounds.Scaled, in [-1, 1]
 	Bounds TargetBounds
@@ -108,9 +108,9 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 	return &out, nil
 }
 
-// Expect prepares an empty data set for a reader that fills it from a file: with the classes of the labels l, or for
-// targets with the bounds b. Exactly one of the two must be given, or there is an error, because the user must say
-// what a file may contain. The program does not infer that from the records.
+// Expect prepares an empty data set for a reader of a file. The user must say what the file may contain, because the
+// program does not infer it from the records: either the labels l or the bounds b of the targets. If both or neither
+// are given, Expect returns an error.
 func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
 	switch {
 	case l != nil && b != nil:

@@ -7,10 +7,11 @@ import (
 	"math"
 )
 
-// Kind says how the ε or δ in a [Bound] relates to the true value.
+// Kind says how the ε or δ in a [Bound] relates to the true value: exact, an interval, an upper bound, or an
+// approximation.
 type Kind string
 
-// These are the kinds of bounds.
+// These are the values of [Kind].
 const (
 	Exact         Kind = "exact"         // the number is the true value, to rounding
 	Interval      Kind = "interval"      // the true value lies in [lower, upper]
@@ -91,15 +92,15 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// ErrNotCovered is wrapped by the errors of accountants that have no proof for a release. It is an
-// answer, not a fault: no ε is claimed then.
+// ErrNotCovered is wrapped by the error of an accountant that has no proof for the events. The accountant then claims
+// no ε.
 var ErrNotCovered = errors.New("not covered")
 
-// Accountant bounds the ε or δ of a release, which is the composition of all events. Implementations are
-// stateless and safe for concurrent use. Three kinds of error exist:
+// Accountant is a method that computes the ε or δ of all given events together. Implementations are stateless and
+// safe for concurrent use. Three kinds of error exist:
 //
-//   - an error that wraps [ErrNotCovered], if the accountant has no proof for the release;
-//   - another error, if the release or the argument is invalid;
+//   - an error that wraps [ErrNotCovered], if the accountant has no proof for these events;
+//   - another error, if an event or an argument is invalid;
 //   - context.Cause(ctx), soon after ctx is cancelled. An answer may take seconds.
 type Accountant interface {
 	// Name returns the accountant's name, which is printed with its numbers.

@@ -29,7 +29,7 @@ import (
 // guarantee compares.
 type Adjacency string
 
-// These are the neighbouring relations.
+// These are the neighbouring relations (adjacencies).
 const (
 	// AddOrRemove means that one data set has one record more than the other. N is the larger size.
 	AddOrRemove Adjacency = "add-or-remove"
@@ -43,7 +43,7 @@ const (
 // Sampling says how a round chooses its records.
 type Sampling string
 
-// These are the ways in which a Mechanism, or another program, draws batches.
+// These are the ways to draw batches. A [Mechanism] draws all of them except Shuffle.
 const (
 	// Poisson takes each record independently with probability q = s/N.
 	Poisson Sampling = "poisson"
@@ -59,9 +59,8 @@ const (
 	Allocation Sampling = "allocation"
 )
 
-// Redraw says whether each epoch assigns the records to rounds anew. Only Allocation and Shuffle
-// use it. Allocation requires it, because the two values differ widely in ε. For Shuffle it may be
-// empty, which means that it is not known.
+// Redraw says, for Allocation and Shuffle, whether each epoch assigns the records to rounds anew. Allocation needs a
+// value, because the two values differ widely in ε. For Shuffle the value may be empty, which means unknown.
 type Redraw string
 
 // These are the values of Redraw.
@@ -107,9 +106,9 @@ func parse[T ~string](what, name string, known []T) (T, error) {
 	return "", fmt.Errorf("%s = %q, must be %s or %s", what, name, strings.Join(names[:last], ", "), names[last])
 }
 
-// Event describes Count rounds with equal settings. Each of them released the sum of the sampled records'
-// gradients, clipped to norm C, plus N(0, C²σ²I). An Event holds all that an accountant needs. Give the
-// sample rate either by the two sizes or by Rate, with both sizes 0.
+// Event describes Count rounds with equal settings, for an accountant. In each round, a client released the sum of
+// the gradients of the sampled records, each clipped to norm C, plus noise N(0, C²σ²I). Give the sample rate either
+// by the two sizes (SampleSize and DatasetSize), or by Rate with both sizes 0.
 type Event struct {
 	Sampling        Sampling  `json:"sampling"`
 	Adjacency       Adjacency `json:"adjacency"`
@@ -161,8 +160,8 @@ func (e Event) ExpectedSize() int {
 	return e.SampleSize
 }
 
-// Alike reports whether e and o can be rounds of one mechanism on one data set: they are equal except for
-// sample size, count and the name of their noise.
+// Alike reports whether e and o can be rounds of one [Mechanism] on one data set: they are equal except for batch
+// size, count and the name of their noise.
 func (e Event) Alike(o Event) bool {
 	e.SampleSize, e.Count, e.Noise = o.SampleSize, o.Count, o.Noise
 	return e == o
@@ -217,7 +216,7 @@ func (e Event) Validate() error {
 	return errors.Join(errs...)
 }
 
-// CheckEvents reports every invalid event, with its number.
+// CheckEvents returns one error that lists every invalid event, with its number in the list.
 func CheckEvents(events []Event) error {
 	var errs []error
 	for i, e := range events {

@@ -13,10 +13,10 @@ import (
 	"proactivedp/rng"
 )
 
-// Mechanism says how one client releases a round. It samples records, sums their gradients, each clipped
-// to ClipNorm, and adds Gaussian noise. The client and the accountant use the same value, so they cannot
-// differ. A Mechanism is immutable and safe for concurrent use. The zero value is not usable, and neither
-// is one that Validate refuses.
+// Mechanism says how one client makes a release (the message of a round): it draws a batch of records, sums their
+// gradients, each clipped to ClipNorm, and adds Gaussian noise. The client and the accountant use the same value, so
+// they cannot differ. A Mechanism is immutable and safe for concurrent use. The zero value is not valid; see
+// Validate.
 type Mechanism struct {
 	Sampling        Sampling
 	Adjacency       Adjacency
@@ -129,11 +129,11 @@ func isConstant(s Sizes) bool {
 	return ok
 }
 
-// Event returns round i as an [Event] with Count 1, for an accountant.
+// Event returns round i of the mechanism as an [Event] with Count 1, for an accountant.
 func (m Mechanism) Event(i int) Event { return m.EventOf(m.Sizes.At(i)) }
 
-// EventOf does the same as [Mechanism.Event] for a round with the given sample size, instead of a size in
-// m.Sizes. [Mechanism.SampleOf] draws such a sample.
+// EventOf returns a round with the given batch size as an [Event] with Count 1. It ignores m.Sizes.
+// [Mechanism.SampleOf] draws such a batch.
 func (m Mechanism) EventOf(size int) Event {
 	if m.Sampling == Allocation {
 		return Event{
@@ -152,8 +152,8 @@ func (m Mechanism) EventOf(size int) Event {
 	}
 }
 
-// Events returns rounds 0 to rounds-1 as events, for an accountant. Equal consecutive rounds are one
-// Event.
+// Events returns rounds 0 to rounds-1 of the mechanism as events, for an accountant. Equal consecutive rounds become
+// one Event.
 func (m Mechanism) Events(rounds int) []Event {
 	var l Ledger
 	for i := range rounds {
@@ -164,8 +164,8 @@ func (m Mechanism) Events(rounds int) []Event {
 	return l.Events()
 }
 
-// Allotment holds, for one epoch of Allocation, the records of each round's batch. [Mechanism.Allot] draws
-// it; the zero value is ready for that.
+// Allotment says which records are in each round's batch, for one epoch of random allocation (see [Allocation]).
+// [Mechanism.Allot] fills it; the zero value is ready for that.
 type Allotment struct {
 	first   []int32 // by round, the place in records of its first record; one more marks the end
 	records []int32 // all N positions, ordered by round
@@ -202,7 +202,8 @@ func (m *Mechanism) Allot(a *Allotment, s *rng.Stream, scratch *SampleScratch) {
 // must not change the slice.
 func (a *Allotment) Of(j int) []int32 { return a.records[a.first[j]:a.first[j+1]] }
 
-// SampleScratch is memory that Sample reuses. The caller owns it. The zero value is ready.
+// SampleScratch is working memory that [Mechanism.Sample] uses again in each call. The caller owns it. The zero value
+// is ready.
 type SampleScratch struct {
 	taken  []uint64 // for fixed-size samples: one bit a record, all clear between calls
 	rate   float64  // for Poisson samples: the last sample rate q
@@ -218,7 +219,8 @@ func (m *Mechanism) Sample(dst []int32, i int, s *rng.Stream, scratch *SampleScr
 	return m.SampleOf(dst, m.Sizes.At(i), s, scratch)
 }
 
-// SampleOf is Sample for a round of the given size in [1, N] instead of the size in m.Sizes.
+// SampleOf draws a batch as Sample does, for a round of the given batch size in [1, N] instead of the size in
+// m.Sizes.
 func (m *Mechanism) SampleOf(dst []int32, size int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	switch {
 	case m.Sampling == FixedSize:
@@ -265,9 +267,9 @@ func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch
 	return dst
 }
 
-// Noise sets u to the round's noise N(0, C²σ²I), as float32. Simulations may add it to a sum. For a
-// release of an exact mechanism use AddNoise. It also rounds the sum to the grid of the noise; otherwise
-// low bits of the sum could remain.
+// Noise sets u to the round's noise N(0, C²σ²I), as float32. Only simulations may add this noise to a sum. For a
+// release use AddNoise: with exact noise, it also rounds the sum to the grid of the noise, so that the low bits of
+// the sum reveal nothing.
 func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 	switch std := m.ClipNorm * m.NoiseMultiplier; {
 	case !(std > 0):
@@ -358,16 +360,16 @@ func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, err
 	return (1 + roundingOfRelease) * (float64(m.ClipNorm*records) + noise), nil
 }
 
-// Ledger lists what one client has released so far, in order. Equal consecutive rounds are counted
+// Ledger lists the rounds that one client has released so far, in order. Equal consecutive rounds are counted
 // together. The zero value is an empty ledger.
 type Ledger struct {
 	events []Event
 }
 
-// Record adds an event. If it equals the previous event, the two are counted together, unless an int
-// cannot hold the sum or the sampling has epochs ([Sampling.HasEpochs]). With epochs, two equal events may
-// be of different draws: three rounds of one draw and three of another are not an epoch of six, because a
-// record may be used in both.
+// Record adds an event. If it equals the previous event, the two are counted together, unless an int cannot hold the
+// sum or the sampling has epochs ([Sampling.HasEpochs]). With epochs, two equal events may belong to different
+// epochs, so adding their counts would be wrong: a record is in one round of an epoch, but may be in one round of
+// each of two epochs.
 func (l *Ledger) Record(e Event) {
 	if n := len(l.events); n > 0 && !e.Sampling.HasEpochs() {
 		last, count := &l.events[n-1], e.Count
@@ -380,10 +382,10 @@ func (l *Ledger) Record(e Event) {
 	l.events = append(l.events, e)
 }
 
-// Repeat records one more round that equals the last one. It returns false, and records nothing, if the
-// last round had another sample size, for Shuffle, if nothing is recorded yet, and if an int cannot hold
-// the count: call Record then. Use Repeat only for consecutive rounds of one client in one run, from round
-// 0 on. Rounds of allocation then belong to one sequence of draws, so their size need not match.
+// Repeat records one more round that equals the last one. It returns false, and records nothing, if the last round
+// had another sample size, if the sampling is Shuffle, if nothing is recorded yet, or if an int cannot hold the
+// count. In these cases, call Record. Use Repeat only for consecutive rounds of one client in one run, from round 0
+// on. Rounds of allocation then belong to one sequence of draws, so their size need not match.
 func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
 	if n == 0 || l.events[n-1].Count == math.MaxInt || l.events[n-1].Sampling == Shuffle {
@@ -400,13 +402,12 @@ func (l *Ledger) Repeat(size int) bool {
 // them for each ε of a search.
 const maxCopies = 10_000
 
-// Times returns the events of n clients together, if each of them releases the given events. It multiplies
-// the counts by n, with one exception: an event of allocation or shuffled batches that ends within an
-// epoch, or that keeps one draw for all epochs, is repeated n times. Otherwise three rounds of one
-// client's draw and three of another's would look like one epoch of six.
+// Times returns the events of n clients together, if each of them releases the given events. It multiplies the counts
+// by n, with one exception: an event of allocation or shuffled batches that ends within an epoch, or that keeps one
+// draw for all epochs, is repeated n times. Otherwise the rounds of two clients would look like rounds of one epoch.
 //
-// The error wraps [ErrNotCovered] if an event must be repeated more than 10,000 times, or if an int cannot
-// hold a count. The events must be valid.
+// The error wraps [ErrNotCovered] if an event must be repeated more than 10,000 times, or if an int cannot hold a
+// count. The events must be valid.
 func Times(events []Event, n int) ([]Event, error) {
 	var all []Event
 	for i, e := range events {
@@ -452,7 +453,7 @@ func (l *Ledger) Run() Run {
 // Clone returns an independent copy of l.
 func (l *Ledger) Clone() Ledger { return Ledger{events: l.Events()} }
 
-// Named returns a copy of l in which the Noise of every event is the given one.
+// Named returns a copy of l in which the noise of every event comes from the given source.
 func (l *Ledger) Named(noise Noise) Ledger {
 	named := l.Clone()
 	for i := range named.events {

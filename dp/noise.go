@@ -35,9 +35,8 @@ func (a Noise) String() string {
 // one root. No ε can be claimed for such releases together.
 var ErrSharedNoise = errors.New("releases share their noise")
 
-// Compose returns the events of several releases as one list, in order. Use it before you account for
-// releases together. Each argument must list all rounds of its release that count. The error wraps
-// ErrSharedNoise if
+// Compose returns the events of several releases (such as trainings) as one list, in order. Use it before you compute
+// the ε of releases together. Each argument must list all rounds of its release. The error wraps ErrSharedNoise if
 //
 //   - two arguments name the same noise; the error gives their indexes, counted from 0;
 //   - one argument has events of two mechanisms under one name, because a run has only one mechanism.
@@ -94,8 +93,8 @@ func (c *composed) sharing(client, i int) (int, bool) {
 	return 0, false
 }
 
-// Names returns the runs that the events name as the source of their noise (a root and a run number), each
-// once, in the order of the events. unnamed is true if some event names no source.
+// Names returns the sources of noise that the events name (a root and a run number), each once, in the order of the
+// events. unnamed is true if some event names no source.
 func Names(events []Event) (names []rng.Name, unnamed bool) {
 	seen := map[rng.Name]bool{}
 	for _, e := range events {
@@ -141,8 +140,8 @@ func (r *Release) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Releases groups the events by the root and run of their noise, in the order in which these first occur.
-// It is the form in which files store events.
+// Releases groups the events by the source of their noise (root and run), in the order in which the sources first
+// occur. Files store events in this form.
 func Releases(events []Event) []Release {
 	var out []Release
 	at := map[rng.Name]int{}

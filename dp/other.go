@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Other names a mechanism that is not a round of training. Its releases compose with rounds, for
-// example a histogram with Laplace noise. An [Event] of it has the Sampling [Unsampled].
+// Other names a mechanism that is not a round of training, for example a histogram with Laplace noise. Its cost can
+// be added to that of rounds. An [Event] with such a mechanism has the Sampling [Unsampled].
 type Other string
 
-// The mechanisms other than rounds of training. Their sensitivities are those under the Adjacency of
-// the event.
+// These are the mechanisms other than rounds of training. Their sensitivities are those under the Adjacency of the
+// event.
 const (
 	// GaussianNoise is a release with noise N(0, σ²) on each coordinate. NoiseMultiplier is σ divided by
 	// the sensitivity in the 2-norm.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// CheckRange returns an error if v is not in [least, most]. The error calls the number by name.
+// CheckRange returns an error if v is not in [least, most]. name says in the error which number it is.
 func CheckRange(name string, v, least, most float64) error {
 	if !(v >= least && v <= most) {
 		return fmt.Errorf("%s = %v, must be in [%v, %v]", name, v, least, most)
@@ -14,8 +14,8 @@ func CheckRange(name string, v, least, most float64) error {
 	return nil
 }
 
-// CheckCount returns an error if n is not in [least, most]. The error calls the number by name, and shows
-// all its digits.
+// CheckCount returns an error if n is not in [least, most]. name says in the error which number it is. The error
+// shows all digits of n.
 func CheckCount(name string, n, least, most int) error {
 	if n < least || n > most {
 		return fmt.Errorf("%s = %d, must be in [%d, %d]", name, n, least, most)
@@ -31,8 +31,8 @@ func CheckPositive(name string, v float64) error {
 	return nil
 }
 
-// CheckNotNegative returns an error unless v is finite and at least 0. Noise multipliers may be 0, and so
-// may the ε at which an accountant computes δ.
+// CheckNotNegative returns an error unless v is finite and at least 0. Use it for numbers that may be 0, such as
+// noise multipliers.
 func CheckNotNegative(name string, v float64) error {
 	if !(v >= 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and not negative", name, v)
@@ -51,9 +51,9 @@ func CheckDelta(delta, least float64) error {
 	return fmt.Errorf("delta = %v, must be in (0, 1)", delta)
 }
 
-// DefaultDelta returns the δ to use for n records if nobody has given one: the largest power of ten that is
-// at most 1/(10n). A δ of 1/n or more is weak: a mechanism that publishes one random record unchanged satisfies
-// it. A power of ten changes as seldom as possible with n, which is public like δ.
+// DefaultDelta returns the δ to use for n records if nobody has given one: the largest power of ten that is at most
+// 1/(10n). A δ of 1/n or more is weak: a mechanism that publishes one random record unchanged satisfies it. A power
+// of ten rarely changes with n. This matters because δ is public, and n would be, too.
 func DefaultDelta(n int) float64 {
 	digits := 0 // the least with n ≤ 10^digits
 	if n > 1 {

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Scheme is a pair of a Sampling and an Adjacency. Accountants, statements, samplers, exports, audits
-// and servers depend on both, so they switch over a Scheme. Each of them names the schemes that it
-// covers and refuses all others. Only [SchemeOf] makes a Scheme. The zero value is invalid.
+// Scheme is a pair of a Sampling and an Adjacency. Accountants, statements, samplers, exports, audits and servers
+// depend on both, so they switch over a Scheme. Each of them names the schemes that it covers and refuses all others.
+// Use [SchemeOf] to make a Scheme. The zero value is invalid.
 //
-// To add a sampling or an adjacency, add its name to [Samplings] or [Adjacencies], and each pair that
-// has a proof as a Scheme here. Other packages refuse the new schemes until they name them.
+// To add a sampling or an adjacency, add its name to [Samplings] or [Adjacencies], and each pair that has a proof as
+// a Scheme here. Other packages refuse the new schemes until they name them.
 type Scheme int
 
 // These are the schemes for which some accountant has a proof. Each name joins a sampling and an
@@ -142,8 +142,8 @@ func NaturalAdjacency(s Sampling) Adjacency {
 	return ""
 }
 
-// CheckDrawn returns an error if no [Mechanism] can draw samples in the way s. Shuffle is such a sampling,
-// although accountants cover it.
+// CheckDrawn returns an error if no [Mechanism] can draw batches with the sampling s. An example is Shuffle:
+// accountants cover it, but no mechanism draws it.
 func (s Sampling) CheckDrawn() error {
 	why := ""
 	switch s {

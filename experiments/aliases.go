@@ -7,8 +7,8 @@ import (
 
 // Aliases of the types that describe a result's folder.
 type (
-	// Drawing says how pictures are drawn, and in which formats. The zero value is this program's own
-	// style, as PNG.
+	// Drawing says how pictures are drawn, and in which file formats. The zero value is this program's own style, as
+	// PNG.
 	Drawing = results.Drawing
 	// Style has the size and the typeface of a picture, and similar settings.
 	Style = plots.Style

@@ -16,12 +16,13 @@ import (
 func (s *survey) page() string {
 	var p report.Page
 	p.Title("What an audit finds")
-	p.Text("Measured on %s by revision %s, on %s with %s. Audits of %d runs with seeds from %d upwards, at "+
-		"a confidence of %.10g %% over all bounds and checks of an audit together, δ = %v.",
+	p.Text("Measured on %s by revision %s, on %s with %s. Each audit has %d runs and another "+
+		"seed, from %d upwards. The confidence of an audit is %.10g %%, over all its bounds and checks together, and δ = %v.",
 		time.Now().UTC().Format(time.DateOnly), version.Get().Source(), cpu.Describe(), runtime.Version(),
 		s.o.Runs, s.o.Seed, 100*s.o.Confidence, s.o.Delta)
 	p.Section("False alarms")
-	p.Text("Audits of the correct mechanism. One false alarm in %.0f audits is allowed.", 1/(1-s.o.Confidence))
+	p.Text("These audits test the correct mechanism, so every alarm is false. At the stated confidence, one false alarm in %.0f audits is allowed. "+
+		"The last column counts the false alarms of the replay, which computes each update again from the seeds.", 1/(1-s.o.Confidence))
 	var rows [][]string
 	for _, c := range s.cells {
 		if c.Fault == audit.NoFault {
@@ -33,11 +34,11 @@ func (s *survey) page() string {
 	}
 	p.Table([]string{"runner", "runs", "false alarms", "95 % interval", "of the replay"}, rows)
 	p.Section("Faults")
-	p.Text("The table shows the smallest tried size of each fault that audits find with a power of at least 0.9: " +
-		"the lower end of the 95 %% interval (Clopper and Pearson) is above 0.9. The column “finer” has " +
-		"the next smaller size that was tried. The first alarm uses everything that is sent, but not the " +
-		"seeds. The last column counts the replay, which knows the seeds, up to the first alarm of each " +
-		"audit. All cells are in [data.csv](data.csv).")
+	p.Text("For these audits, a fault was planted on purpose. The table shows the smallest tried size of each fault that " +
+		"audits find with a power of at least 0.9: the lower end of the 95 %% interval (Clopper and Pearson) is " +
+		"above 0.9. The column “finer” has the next smaller size that was tried. All sizes are in [data.csv](data.csv).")
+	p.Text("The first alarm is by a check that sees all messages, but not the seeds. The last column counts the audits in " +
+		"which the replay, which knows the seeds, also found a difference, up to the first alarm.")
 	rows = nil
 	for _, f := range audit.Faults()[1:] {
 		rows = append(rows, s.row(f))
@@ -45,8 +46,9 @@ func (s *survey) page() string {
 	p.Table([]string{"fault", "what is wrong", "a size is", "found", "audits", "95 % interval", "finer", "audits",
 		"first alarm", "replay"}, rows)
 	p.Section("Free-running goroutines")
-	p.Text("The same with the runner hogwild, with each fault at its most obvious size. Only the virtual clock " +
-		"has adapted sizes, churn, losses and duplicates.")
+	p.Text("In these audits each client runs in its own goroutine (runner `hogwild`), with each fault at its most obvious size. " +
+		"Faults of adapted batch sizes, of clients that leave, and of lost or repeated messages are missing, because " +
+		"only the virtual clock simulates these.")
 	rows = nil
 	for _, c := range s.cells {
 		if c.Runner == audit.Hogwild && c.Fault != audit.NoFault {

@@ -13,7 +13,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ChoiceRequest is what Make asks of a Chooser: the settings of a training within a privacy budget.
+// ChoiceRequest is the input of a [Chooser], which chooses the settings of a training within a privacy budget.
 type ChoiceRequest struct {
 	Spec    train.Spec // everything but σ, the clipping norm, the step size and its schedule
 	Epsilon float64    // largest certified ε of a record, at the spec's δ

@@ -104,8 +104,8 @@ func finals(runs []pool.Timed) []float64 {
 	return out
 }
 
-// Summary has the results of the runs with one delay, over all seeds: accuracy, time and staleness. Times are in
-// seconds of the runs' clock.
+// Summary has the results of the runs with one permissible delay, over all seeds: accuracy, time and staleness. Times
+// are in seconds of the runs' clock.
 type Summary struct {
 	Name       string    `json:"name"`
 	Delay      string    `json:"delay"`         // the delay as requested

@@ -9,14 +9,14 @@ import (
 	"proactivedp/dp"
 )
 
-// CourseClient is what one client asks of a Loop: a privacy budget and a target accuracy.
+// CourseClient is the request of one client to a [Loop]: a privacy budget and a target accuracy.
 type CourseClient struct {
 	Epsilon  float64 `json:"epsilon"`         // target epsilon of everything that is released about its records
 	Accuracy float64 `json:"target_accuracy"` // accuracy on its held-out records at which it is satisfied
 }
 
-// Course is the history of one run of a Loop, which is the loop of package auto: its stages, and the result for each
-// client. A stage is one training; after it, each client decides whether it takes part in the next.
+// Course is the history of one run of a [Loop] (package auto): its trainings, called stages, and the result for each
+// client. After each stage, each client decides whether it takes part in the next.
 type Course struct {
 	Clients    []CourseEnd   `json:"clients"`
 	Stages     []CourseStage `json:"stages"`

@@ -9,8 +9,9 @@ import (
 	"proactivedp/internal/report"
 )
 
-// CourseTable returns the data of several courses as a table, with a header and a row for each client of each stage.
-// The courses have the seeds 1, 2 and so on. strategy is how stages were planned, see auto.Strategy.
+// CourseTable returns the data of several courses (runs of a [Loop]) as a table, with a header and a row for each
+// client of each stage. The courses have the seeds 1, 2 and so on. strategy says how stages were planned, see
+// auto.Strategy.
 func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]string {
 	table := [][]string{{"seed", "strategy", "stage", "rounds_so_far", "sample_size", "rounds", "clip", "eta0",
 		"client", "target_epsilon", "target_accuracy", "takes_part", "sigma", "held_out_accuracy", "satisfied",

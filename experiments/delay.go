@@ -30,7 +30,7 @@ type DelaySpec struct {
 var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
 // DefaultDelaySpec returns a comparison for a model on a data set, with the paper's parameters and with compute times
-// that have stragglers. If one of the names is "", it is the usual one for the other.
+// that have stragglers. If the model or the data set is "", the usual one for the other is used.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
 	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3,
 		Margin: DefaultMargin}

@@ -20,9 +20,10 @@ const verdictConfidence = 0.95
 // mostSeedsAdvised is the largest number of seeds that a verdict advises.
 const mostSeedsAdvised = 200
 
-// DelayVerdict says which delays a training tolerates. For each seed, the difference of a delay is its final accuracy
-// minus the final accuracy of the synchronous run. The verdict judges the mean difference over seeds by Student's t distribution,
-// which assumes that the differences are about normal.
+// DelayVerdict says which delays a training tolerates. For each delay and seed, the verdict uses the difference
+// between the final accuracy with this delay and the final accuracy of the synchronous run. The verdict compares the
+// mean difference over seeds with the margin, by Student's t distribution. This assumes that the differences are
+// about normal.
 type DelayVerdict struct {
 	Text       string  `json:"text"`
 	Margin     float64 `json:"margin"`     // how much accuracy a delay may lose

@@ -57,7 +57,7 @@ var times = []struct{ pattern, text string }{
 	{"cifar10-*", "20 minutes"},
 }
 
-// Takes returns text about how long the figure takes at full size, with 5 seeds on two cores.
+// Takes returns a text that says how long it takes to make the figure at full size, with 5 seeds on two cores.
 func (f Figure) Takes() string {
 	for _, t := range times {
 		if match, err := path.Match(t.pattern, f.Name); match && err == nil {

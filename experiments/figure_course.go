@@ -16,7 +16,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// LoopRequest is the question to a Loop: the training, the strategy and the clients.
+// LoopRequest is the input of a [Loop]: the training, the strategy and the clients.
 type LoopRequest struct {
 	// Train is the training, with the held-out records that clients judge by. The loop finds its noise.
 	Train    train.Spec     `json:"config"`

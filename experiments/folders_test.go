@@ -128,10 +128,10 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, after, _ := strings.Cut(string(all), "manifest names accountant, adjacency, sampling and δ.\n")
+		_, after, _ := strings.Cut(string(all), "the table shows their largest ε.\n")
 		return after
 	}
-	want := "\n## Made by other commands\n\nMade by `propose`, `utility` or `train`, or from your own file." +
+	want := "\n## Made by other commands\n\nThese figures are by `propose`, `utility` or `train`, or from your own file." +
 		"\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n" +
 		`| <img src="own-utility/figure.png" width="160" alt=""> | own-utility | U | own.csv, 3 rows, **0.05 of K**, ` +
 		"**runner hogwild**: another run gives another result | `make own` | [picture](own-utility/figure.png), " +

@@ -202,14 +202,16 @@ func writeSummary(text *strings.Builder, findings []results.Finding, tables bool
 		text.WriteString("\n")
 	}
 	if len(open) > 0 {
-		text.WriteString("\n| figure | the paper | here | verdict | why |\n|---|---|---|---|---|\n")
+		text.WriteString("\nThese statements are not reproduced or undecided. σ is the noise multiplier, C the clipping norm, and w* the\n" +
+			"trained model of a utility graph, which shows the accuracy that w* keeps under noise:\n" +
+			"\n| figure | the paper | here | verdict | why |\n|---|---|---|---|---|\n")
 		for _, f := range open {
 			fmt.Fprintf(text, "| [%[1]s](%[1]s) | %s | %s | %s | %s |\n", f.Figure, f.Says, f.Ours, f.Verdict, f.Why)
 		}
 	}
-	text.WriteString("\nEach figure is a folder with a picture, its data, and a manifest that says how it was made. " +
-		"Accuracies\nare means over seeds ± one standard deviation. ε is certified, for one record. If a figure " +
-		"compares\nseveral runs, their largest ε is shown. The manifest names accountant, adjacency, sampling and δ.\n")
+	text.WriteString("\nEach figure is a folder with a picture, its data (`data.csv`) and `manifest.json` with its settings, among them\n" +
+		"accountant, adjacency, sampling and δ. On this page, accuracies are means over seeds ± one standard deviation.\n" +
+		"ε is certified, for one record. If a figure compares several runs, the table shows their largest ε.\n")
 	if len(findings) > 0 {
 		text.WriteString("\n" + results.Rule + "\n")
 	}
@@ -320,7 +322,7 @@ func writeBudgets(text *strings.Builder, dir string, made []Manifest) error {
 func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 	var text strings.Builder
 	if len(pictures) > 0 {
-		text.WriteString("\n## Made by other commands\n\nMade by `propose`, `utility` or `train`, or from your own file." +
+		text.WriteString("\n## Made by other commands\n\nThese figures are by `propose`, `utility` or `train`, or from your own file." +
 			"\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n")
 		for _, e := range pictures {
 			if err := e.WriteRow(&text); err != nil {

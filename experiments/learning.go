@@ -75,8 +75,8 @@ func CheckLearning(spec train.Spec, seeds int) error {
 	return errors.Join(errs...)
 }
 
-// TrainCurve trains the spec with the given number of seeds, beginning with its own, and returns how the accuracy
-// grew. Finished trainings are kept in o.Folder, as by [pool.Trials].
+// TrainCurve trains the spec with the given number of seeds, beginning with its own, and returns the accuracy at
+// several points of the training. Finished trainings are kept in o.Folder, see [pool.Trials].
 func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o pool.Options) (
 	*LearningCurve, error,
 ) {
@@ -131,7 +131,7 @@ func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seed
 // shownPoints is the approximate number of points in text output.
 const shownPoints = 10
 
-// WriteStatement writes the full privacy statement of the training that costs most.
+// WriteStatement writes the full privacy statement of one training: of the seed with the largest ε.
 func (l *LearningCurve) WriteStatement(w io.Writer) error { return l.Privacy.WriteStatement(w) }
 
 // WriteText writes the curve as text, and the guarantee of one training.

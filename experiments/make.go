@@ -61,7 +61,7 @@ type MakeOptions struct {
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
 }
 
-// Trials returns the options with which a Chooser should train. Its finished trainings are then kept together with
+// Trials returns the options for trainings by a [Chooser]. The results of these trainings are then kept together with
 // those of the figures.
 func (o MakeOptions) Trials() pool.Options {
 	return pool.Options{Folder: filepath.Join(o.Out, pool.Folder), Workers: o.Workers, Progress: o.Progress,
@@ -153,8 +153,8 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 }
 
 // Plan returns a forecast of the work of Make for each figure and, as the last element, for all figures together. It
-// trains nothing. So it does not search for settings either: it counts in searched how many settings Make would
-// search for, and assumes those with which a search begins.
+// does not train and does not search for settings. searched is the number of settings for which Make would search;
+// the forecast assumes the settings with which such a search begins.
 func Plan(ctx context.Context, figures []Figure, o MakeOptions) (all []pool.Forecast, searched int, err error) {
 	if err := errors.Join(o.Validate(), o.checkLoad()); err != nil {
 		return nil, 0, err

@@ -27,10 +27,10 @@ import (
 	"proactivedp/train/pool"
 )
 
-// PredictionCase describes settings for which predicted accuracies are compared with those of trainings: a base,
-// combined with each of the listed budgets, noise multipliers and walks. A walk is the distance by which the model
-// would move during the training if there were only noise. It determines the step size. If Proposals is not 0, the
-// settings of a budget are instead the first that [propose.Propose] lists.
+// PredictionCase describes settings for which predicted accuracies are compared with those of trainings: base
+// settings, combined with each of the listed budgets, noise multipliers and walks. A walk is the distance by which
+// the model would move during the training if there were only noise. It determines the step size. If Proposals is not
+// 0, the settings of a budget are instead the first that [propose.Propose] lists.
 type PredictionCase struct {
 	Name      string     `json:"name"` // name in pictures
 	Base      train.Spec `json:"base"`

@@ -26,8 +26,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ProposalGrid returns a grid of settings for AgainstGrid, to compare the proposals for r with. It has the numbers of
-// rounds of r. For the other settings it has the values that a search tries, and values between and beyond them.
+// ProposalGrid returns a grid of settings with which AgainstGrid compares the proposals for r. The numbers of rounds
+// are those of r. For the other settings, the grid has the values that a search tries, and values between and beyond
+// them.
 func ProposalGrid(r propose.Request) propose.Grid {
 	g := propose.Grid{
 		Rounds: r.Rounds, Noise: []float64{1, 2, 4}, Clips: []float64{0.05, 0.1, 0.3, 1},
@@ -94,9 +95,10 @@ func CheckGridTimes(times float64) error {
 }
 
 // AgainstGrid compares the first proposal for the request with the best setting of a grid that costs much more to
-// search. It trains the grid's settings in full, with as many seeds as needed for at least times as much arithmetic
-// as the proposal took. Held-out rows choose both winners. Then the test set judges them, with testSeeds in [2, 100]
-// trainings of other seeds. The request must have a target epsilon, and o.Probing must be propose.Own.
+// search. It trains the grid's settings in full. The number of seeds is such that this takes at least the given
+// number of times (the argument times) as much arithmetic as the proposal. The best setting and the proposal are
+// chosen by accuracy on held-out rows. Then the accuracy of both is measured on the test set, by testSeeds in [2,
+// 100] trainings with other seeds. The request must have a target epsilon, and o.Probing must be propose.Own.
 func AgainstGrid(
 	ctx context.Context, r propose.Request, o propose.Options, g propose.Grid, times float64, testSeeds int,
 ) (*GridReport, error) {

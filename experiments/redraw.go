@@ -25,11 +25,11 @@ func (fig Figure) Redrawable() bool { return fig.redraw != nil }
 
 // Redraw draws figures in o.Out again in the style of o.Drawing, from the data and the manifest in their folders.
 // Nothing is trained. The data, their origin and their configuration do not change. Seeds, scale, sizes and runner
-// come from the manifest. Of o, only Out, Drawing and Load are used.
+// come from the manifest. Of the fields of o, only Out, Drawing and Load are used.
 //
-// Redraw returns the names of the figures that it drew. It returns an error for a figure that was never
-// made, is damaged, has another configuration or data set, or whose data this program would write
-// differently. Such a figure is not changed.
+// Redraw returns the names of the figures that it drew. It returns an error for a figure that was never made, is
+// damaged, has another configuration or data set, or whose data this program would write differently. Such a figure
+// is not changed.
 func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, error) {
 	if err := errors.Join(o.Drawing.Validate(), checkOut(o.Out), o.checkLoad()); err != nil {
 		return nil, err

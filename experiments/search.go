@@ -21,9 +21,10 @@ import (
 	"proactivedp/train/pool"
 )
 
-// SearchSpec is a grid search for settings that the paper does not give: the variant of a network and its step size.
-// Every point of the grid is trained with each noise multiplier. Trainings with noise are replaced by proxies.
-// Records held out of the training set judge the points, never the test set.
+// SearchSpec describes a grid search for settings that the paper does not give: the variant of a network and its step
+// size. Every combination in the grid is trained with each noise multiplier. Trainings with noise are replaced by
+// proxies (cheaper trainings). Combinations are ranked by their accuracy on training records that were held out,
+// never by the test set.
 type SearchSpec struct {
 	Train  train.Spec `json:"train"` // what all runs have in common; Holdout > 0
 	Models []string   `json:"models"`
@@ -164,11 +165,11 @@ func (f found) proxy() float64 {
 func (f found) how() string {
 	switch {
 	case f.spec.NoiseMultiplier == 0:
-		return fmt.Sprintf("trained whole, K = %d: without noise there is no proxy", f.run.GradComps)
+		return fmt.Sprintf("trained completely, with K = %d gradients for each client, because the cheaper trainings (proxies) scale the noise, and here there is none", f.run.GradComps)
 	case f.run == f.spec:
-		return fmt.Sprintf("trained whole, K = %d", f.run.GradComps)
+		return fmt.Sprintf("trained completely, with K = %d gradients for each client", f.run.GradComps)
 	}
-	return fmt.Sprintf("trained by proxies at f = %.4g: s = %s, K = %d, σ times f, η₀ over f, in as many rounds",
+	return fmt.Sprintf("trained by proxies (f = %.4g): batch size s = %s, K = %d gradients for each client, noise multiplier fσ and step size η₀/f, in as many rounds",
 		f.proxy(), f.run.SampleSize, f.run.GradComps)
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // trainWhole finds the command of a page that trains the winner, which the program puts in.
-var trainWhole = regexp.MustCompile("Train it whole, on all training records: `([^`]*)`")
+var trainWhole = regexp.MustCompile("To train the best combination completely, on all training records: `([^`]*)`")
 
 // The pages of the committed searches say what today's program says of their tables.
 func TestCommittedPagesAreOfTheirTables(t *testing.T) {

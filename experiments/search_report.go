@@ -103,7 +103,7 @@ func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (
 // shownCandidates is the number of printed candidates of a ranking. The folder has all.
 const shownCandidates = 5
 
-// WriteText writes the winners and their closest competitors as text.
+// WriteText writes the best combinations and their closest competitors as text.
 func (r *SearchReport) WriteText(w io.Writer) error {
 	metric := r.metric
 	var text strings.Builder

@@ -35,14 +35,14 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	o := SearchOptions{Command: func(SearchSpec) string { return "the command" }}
 	text := searchLine(spec.readme(all, synth.Digits(rng.New(1), 70), o))
 	for _, want := range []string{"K = 1800 gradients for each of 4 clients (0.005 of the paper's K)",
-		"Each point was trained by proxies at f = 0.06667: s = 6, K = 120, σ times f, η₀ over f, in as many rounds.",
-		"Each point was trained whole, K = 1800: without noise there is no proxy.", "how it was made: `the command`"} {
+		"Each combination was trained by proxies (f = 0.06667): batch size s = 6, K = 120 gradients for each client, noise multiplier fσ and step size η₀/f, in as many rounds.",
+		"Each combination was trained completely, with K = 1800 gradients for each client, because the cheaper trainings (proxies) scale the noise, and here there is none.", "the settings: `the command`"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 	if text := searchLine(spec.readme(all, synth.Digits(rng.New(1), 70), SearchOptions{})); !strings.Contains(text,
-		"how it was made ##") {
+		"the settings ##") {
 		t.Errorf("without a command:\n%s", text)
 	}
 	own := spec
@@ -53,7 +53,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	}
 	if text := searchLine(own.readme(its, synth.Digits(rng.New(1), 70), o)); strings.Contains(text, "paper") ||
 		strings.Contains(text, "also without noise") || !strings.Contains(text,
-		" of its records, picked by a hash of each (fold 2), by a proxy") {
+		" of its records, picked by a hash of each (fold 2). The training") {
 		t.Errorf("of data of one's own, with noise alone:\n%s", text)
 	}
 	for i := range all {
@@ -135,7 +135,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, want := range []string{"without noise: the best is lenet-relu with step size 0.1/(1+0t), held-out accuracy",
 		" held-out training records", "SYNTHETIC", "\ntrain it whole, on all training records: train 0 0.1 0\n",
-		"\ntrained by proxies at f = 0.075: s = 3, K = 30, ", "privacy: none; "} {
+		"\ntrained by proxies (f = 0.075): batch size s = 3, K = 30 gradients for each client, ", "privacy: none; "} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}
@@ -144,7 +144,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("best accuracy %v without noise, %d runs diverged", best, worst)
 	}
 	readme := searchLine(read(readmeFile))
-	for _, want := range []string{"not covered by any privacy statement", "The test set is not looked at",
+	for _, want := range []string{"No privacy statement covers the search", "The test set is not used",
 		"Synthetic stand-in", "Best: **lenet-relu, step size 0.1/(1+0t)**", "records: `train 0 0.1 0`"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("no %q in\n%s", want, readme)

@@ -163,8 +163,8 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 	if d.Synthetic {
 		p.Text("**Synthetic stand-in data**, not %s.", synth.StandsInFor(d.Name))
 	}
-	p.Text("%s point of the grid is trained on the training set without %s, by a proxy or whole, and judged by these. "+
-		"The test set is not looked at.", s.why(), s.heldOut())
+	p.Text("%s combination of model and step size is trained on the training set without %s. The training is complete, or a "+
+		"proxy (a cheaper training). Its accuracy on the held-out records ranks the combination. The test set is not used.", s.why(), s.heldOut())
 	if len(o.Compared) > 0 {
 		p.Text("Chosen before the search: %s.", propose.ComparedText(t.Metric, o.Compared))
 	}
@@ -175,15 +175,14 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 	if slices.Contains(s.Sigmas, 0) {
 		plain = " also without noise,"
 	}
-	p.Text("**The search itself is not covered by any privacy statement**: it trains on the same records again and "+
-		"again,%s and picks by what it sees. "+
-		"An ε given for a run with the winner's step size is that of this run alone.", plain)
+	p.Text("**No privacy statement covers the search**: it trains on the same records many times,%s and chooses by the "+
+		"results. The ε of a training with the best step size is only for this training.", plain)
 	p.Items([]string{
-		fmt.Sprintf("K = %d gradients for each of %s%s, s = %s, C = %g, schedule %s, partition %s%s.",
+		fmt.Sprintf("K = %d gradients for each of %s%s, batch size s = %s, clipping norm C = %g, schedule %s, partition %s%s.",
 			t.GradComps, decimal.Many(t.Clients, "client"), s.part(t), t.SampleSize, t.Clip, t.Schedule, t.Partition, features),
-		fmt.Sprintf("Accuracy on the held-out records: mean over %s; a run that diverged counts as 0.",
+		fmt.Sprintf("The accuracy on the held-out records is the mean over %s. A run that diverged counts as 0.",
 			decimal.Many(s.Seeds, "seed")),
-		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", tableFile, results.ManifestFile, made),
+		fmt.Sprintf("[%s](%[1]s) has every run, and [%s](%[2]s) the settings%s", tableFile, results.ManifestFile, made),
 	})
 	for _, note := range s.Train.Notes() {
 		p.Text("Note: %s.", note)
@@ -202,13 +201,13 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 		}
 		w := ranked[0]
 		if diverged(w.trials) == len(w.trials) {
-			p.Text("**Every run diverged.** Each point was %s.", w.how())
+			p.Text("**Every run diverged.** Each combination was %s.", w.how())
 		} else {
-			p.Text("Best: **%s, step size %s**, %.4f. Each point was %s.", w.spec.Model, w.spec.StepText(), w.mean,
+			p.Text("Best: **%s, step size %s**, with an accuracy of %.4f. Each combination was %s.", w.spec.Model, w.spec.StepText(), w.mean,
 				w.how())
 		}
 		if command := o.winner(w); command != "" {
-			p.Text("Train it whole, on all training records: `%s`", command)
+			p.Text("To train the best combination completely, on all training records: `%s`", command)
 		}
 		p.Table([]string{"model", "η₀", "β", "held-out accuracy", "standard deviation", "diverged"}, rows)
 	}
@@ -221,7 +220,7 @@ func (s SearchSpec) why() string {
 	if !pool.Has(s.Train.Data) || s.Train.FeatureMap != "" {
 		return "Each"
 	}
-	return "The paper mentions a grid search without its result. Here it is done again: each"
+	return "The paper mentions a grid search without its result. This search repeats it: each"
 }
 
 // heldOut returns text about the held-out records on which accuracies are computed.

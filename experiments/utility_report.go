@@ -18,8 +18,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// UtilityReport is the result of Graph: how much of its accuracy a trained model keeps under noise, with a line for
-// each clipping norm.
+// UtilityReport is the result of [Graph]: how much accuracy a trained model keeps when noise is added to its
+// parameters, with a line for each clipping norm.
 type UtilityReport struct {
 	Lines      []*pool.Utility  `json:"lines"`
 	TestRows   int              `json:"test_rows"`

@@ -9,7 +9,8 @@ import (
 // AutomaticClipper is a Model whose gradients can be clipped automatically. Every gradient g is then multiplied by
 // C/(‖g‖ + γ), even if its norm is below C (Z. Bu, Y.-X. Wang, S. Zha, G. Karypis, "Automatic Clipping:
 // Differentially Private Deep Learning Made Easier and Stronger", NeurIPS 2023, with γ = [AutomaticGamma]). The
-// result is shorter than C, so the sensitivity of the sum is C as before. C then only scales the steps.
+// result is shorter than C, so the sensitivity of the sum is C, as with usual clipping. The value of C then only
+// scales the steps.
 type AutomaticClipper interface {
 	Model
 	// WithAutomaticClipping returns the model with automatic clipping. Its [Model.ClippedGradSum] and related methods

@@ -41,16 +41,16 @@ type Adder interface {
 	AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error
 }
 
-// Reader is a Model that can load the data of a batch into the processor's caches in advance. The sum of gradients of
-// that batch is then computed faster.
+// Reader is a Model that can load the records of a batch into the processor's caches before their gradients are
+// computed. This is faster.
 type Reader interface {
 	Model
 	// Ahead starts to load the first data of b into the caches and returns at once. It changes no result.
 	Ahead(b data.Batch)
 }
 
-// Sensitivity returns the end of a sentence for privacy statements: by how much one record can change a sum that m
-// computes, and whether that includes rounding.
+// Sensitivity returns the end of a sentence for privacy statements. It says by how much one record can change a sum
+// that m computes, and whether rounding is included.
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {
@@ -59,8 +59,8 @@ func Sensitivity(m Model) string {
 	return "changes by at most C if a record is added or removed, including rounding: " + clippedTo(b)
 }
 
-// MaxShade is the largest Bounded.Shade, the share of the clipping norm that a model may reserve for rounding errors.
-// MaxSample is the largest sample, in records, for which a Bounded model must bound these errors.
+// MaxShade is the largest value of Bounded.Shade: the fraction of the clipping norm that a model may reserve for
+// rounding errors. MaxSample is the largest batch, in records, for which a Bounded model must bound these errors.
 const (
 	MaxShade  = 1e-3
 	MaxSample = 1 << 22
@@ -75,8 +75,8 @@ func CheckSample(b data.Batch) error {
 	return nil
 }
 
-// Narrow implements ClippedGradSum for a Bounded model. It calls WideGradSum with wide, and sets sum to wide rounded
-// to float32. sum and wide must have the same length.
+// Narrow computes ClippedGradSum for a Bounded model. It calls WideGradSum with the working memory wide, and sets sum
+// to the result, rounded to float32. sum and wide must have the same length.
 func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.Batch, clip float64, s Scratch) error {
 	if err := m.WideGradSum(wide, params, b, clip, s); err != nil {
 		return err
@@ -85,8 +85,8 @@ func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.B
 	return nil
 }
 
-// Sums computes sums of clipped gradients for any Model, by the best method that the model has: that of Adder,
-// Bounded or Model. Only one goroutine may use a Sums at a time.
+// Sums computes sums of clipped gradients for any Model. It uses the fastest method that the model has: that of
+// Adder, Bounded or Model. Only one goroutine may use a Sums at a time.
 type Sums struct {
 	model   Model
 	bounded Bounded // the model, or nil
@@ -113,8 +113,8 @@ func (s *Sums) Wide() []float64 {
 	return s.wide
 }
 
-// Ahead announces the batch of the next call of GradSum or AddGradSum, so that the model can load its
-// data in advance.
+// Ahead announces the batch of the next call of GradSum or AddGradSum, so that the model can load the records into
+// the processor's caches in advance.
 func (s *Sums) Ahead(b data.Batch) {
 	if s.reader != nil {
 		s.reader.Ahead(b)

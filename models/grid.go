@@ -38,12 +38,12 @@ const (
 // clipping norm.
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }
 
-// AddRows adds rows of x, times the factors f, to one or more sums: see f32.AddRows. Each product is rounded to a
+// AddRows adds rows of x, each multiplied by a factor in f, to one or more sums. Each product is rounded to a
 // multiple of the grid's unit. A product may be at most 16·C, where C is the clipping norm.
 func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64) {
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }
 
-// GridError returns by how much rounding to a Grid can lengthen a vector of d coordinates, as a share of the clipping
-// norm C. Each coordinate moves by at most half a unit of the grid.
+// GridError returns by how much rounding to a [Grid] can lengthen a vector of d coordinates, as a fraction of the
+// clipping norm C. Each coordinate moves by at most half a unit of the grid.
 func GridError(d int) float64 { return math.Sqrt(float64(d)) * 0x1p-27 }

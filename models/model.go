@@ -19,8 +19,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Scratch is the working memory of a model's methods. NewScratch makes it, and the caller owns it.
-// One scratch can be used by one call at a time.
+// Scratch is the working memory of a model's methods. NewScratch makes it, and the caller owns it. Each goroutine
+// needs its own. One scratch can be used by one call at a time.
 type Scratch any
 
 // Model is a differentiable classifier or regression model with d parameters. A Model is immutable and safe for

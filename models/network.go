@@ -31,9 +31,8 @@ var _ interface {
 // Stochastic is a Model whose gradient is random, because each batch draws a new network (dropout). This does not
 // weaken privacy. The draws for an example depend on its place in the batch, so if a record is removed, the draws of
 // other examples change. But all draws are independent and identically distributed. So the draws of two neighbouring
-// data sets can be paired example by example, and given the pairs, the sums differ as a Bounded model says. The
-// guarantee of the noise holds for every pair, and therefore, by joint
-// convexity, for the mixture.
+// data sets can be paired example by example. For each pair of draws, the sums differ by at most the bound of a
+// Bounded model, so the guarantee of the noise holds. By joint convexity, the guarantee also holds for random draws.
 type Stochastic interface {
 	Model
 	// Draw makes later calls of ClippedGradSum and related methods with this scratch draw from s, in order. nil turns
@@ -44,12 +43,13 @@ type Stochastic interface {
 // NewNetwork returns a model that evaluates net. name is its name on the command line.
 func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name, net: net} }
 
-// WithAutomaticClipping implements AutomaticClipper. The proof at nn.Rounding still holds: it needs only that the
-// factor brings every gradient to at most C, which AutomaticFactor does. The factor may be above 1, because the
-// errors of a sum are relative to the vectors that are added.
+// WithAutomaticClipping returns a network like m that scales every gradient to about the clipping norm: see
+// [AutomaticClipper]. The proof at nn.Rounding still holds: it needs only that the factor brings every gradient to at
+// most C, which AutomaticFactor does. The factor may be above 1, because the errors of a sum are relative to the
+// vectors that are added.
 func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net, true} }
 
-// ClipsAutomatically implements AutomaticClipper.
+// ClipsAutomatically reports whether m uses automatic clipping: see [AutomaticClipper].
 func (m *Network) ClipsAutomatically() bool { return m.automatic }
 
 // WithPrecision returns a network like m that multiplies with precision p: see nn.Net.WithPrecision.
@@ -75,13 +75,13 @@ func (s *networkScratch) whole() *nn.Scratch {
 	return s.nn
 }
 
-// Name implements Model.
+// Name returns the name of the model on the command line.
 func (m *Network) Name() string { return m.name }
 
-// NumParams implements Model.
+// NumParams returns the number of the network's parameters.
 func (m *Network) NumParams() int { return m.net.NumParams() }
 
-// Check implements Checker.
+// Check returns an error for a data set that the network cannot train on: see [Checker].
 func (m *Network) Check(d *data.Dataset) error {
 	in, most := m.net.Input(), m.net.Classes()
 	fits := d.Features == in.Size()
@@ -104,10 +104,10 @@ func (m *Network) Net() *nn.Net { return m.net }
 // FLOPs returns the number of floating-point operations for one example's clipped gradient.
 func (m *Network) FLOPs() int { return m.net.FLOPs() }
 
-// Init implements Model: see nn.Net.Init.
+// Init sets the parameters to their random initial values: see [nn.Net.Init].
 func (m *Network) Init(params []float32, s *rng.Stream) { m.net.Init(params, s) }
 
-// NewScratch implements Model.
+// NewScratch returns working memory for the methods of the network. Each goroutine needs its own.
 func (m *Network) NewScratch() Scratch {
 	s := &networkScratch{nn: m.net.NewScratch()}
 	s.factor = func(norm float64) (float64, bool) { return ClipFactor(norm, s.clip) }
@@ -117,13 +117,15 @@ func (m *Network) NewScratch() Scratch {
 	return s
 }
 
-// Draw implements Stochastic.
+// Draw sets the stream from which later sums of gradients with this scratch draw their dropout; nil turns dropout
+// off. See [Stochastic].
 func (m *Network) Draw(scratch Scratch, s *rng.Stream) { scratch.(*networkScratch).dropout = s }
 
-// Shade implements Bounded: see nn.Rounding.
+// Shade returns a bound on the rounding errors of a sum, as a fraction of the clipping norm: see [Bounded] and
+// [nn.Rounding].
 func (m *Network) Shade() float64 { return nn.Rounding }
 
-// ClippedGradSum implements Model.
+// ClippedGradSum sets sum to the sum of the clipped gradients of the batch, rounded to float32: see [Model].
 func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	if s.wide == nil {
@@ -132,8 +134,9 @@ func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float
 	return Narrow(m, sum[:m.NumParams()], s.wide, params, b, clip, s)
 }
 
-// WideGradSum implements Bounded. Without clipping (clip = +Inf) it computes no norms. A finite
-// clip must be at least nn.LeastNorm, and a sample may have at most nn.MaxBatch records.
+// WideGradSum sets sum to the sum of the clipped gradients of the batch, in float64: see [Bounded]. With clip = +Inf
+// it does not clip, and computes no norms. A finite clip must be at least nn.LeastNorm, and a batch may have at most
+// nn.MaxBatch records.
 func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)
@@ -143,7 +146,7 @@ func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, cli
 	return m.diverged(m.net.GradSum(sum, params, b, factor, s.dropout, s.nn))
 }
 
-// AddGradSum implements Adder.
+// AddGradSum adds the sum of the clipped gradients of the batch to a vector, usually of noise: see [Adder].
 func (m *Network) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)
@@ -179,17 +182,17 @@ func (m *Network) diverged(err error) error {
 	return err
 }
 
-// Loss implements Model.
+// Loss returns the mean loss of the batch: see [Model].
 func (m *Network) Loss(params []float32, b data.Batch, scratch Scratch) float64 {
 	return m.net.Loss(params, b, scratch.(*networkScratch).whole())
 }
 
-// Predict implements Model. It predicts the class of the largest logit.
+// Predict predicts the class of each example: the class with the largest logit.
 func (m *Network) Predict(labels []int32, params []float32, b data.Batch, scratch Scratch) {
 	m.net.Predict(labels, params, b, scratch.(*networkScratch).whole())
 }
 
-// Logits implements Scorer.
+// Logits computes the logits of each example, one for each class: see [Scorer].
 func (m *Network) Logits(z []float64, params []float32, b data.Batch, scratch Scratch) {
 	m.net.Logits(z, params, b, scratch.(*networkScratch).whole())
 }

@@ -86,8 +86,8 @@ func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 // Columns columns; the others become 0.
 func (r *Rows) Parameters(w []float64, params []float32) { f32.WidenRow(w, params) }
 
-// Ahead loads at most rowsAhead rows into the processor's caches for a later call of Dots. It does nothing for more
-// rows, because most of these arrive while earlier ones are multiplied.
+// Ahead loads at most rowsAhead rows into the processor's caches for a later call of Dots. For more rows it does
+// nothing, because most of them are loaded while earlier rows are multiplied.
 func (r *Rows) Ahead(rows []int32) {
 	if r.dense != nil && len(rows) <= rowsAhead {
 		f32.AheadRows(r.dense, r.columns, rows)

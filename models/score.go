@@ -22,8 +22,8 @@ type Scorer interface {
 	Logits(z []float64, params []float32, b data.Batch, scratch Scratch)
 }
 
-// Evaluation compares the predictions of a model with the labels of records. Its numbers are not private: for the
-// training records they are post-processing of the model, but they read the evaluated records without noise.
+// Evaluation compares the predictions of a model with the labels of records. Its numbers are not private, because
+// they read the evaluated records without noise.
 type Evaluation struct {
 	Accuracy float64 // fraction of the records that are labelled correctly
 	// Confusion[c][p] counts the records of class c for which the model predicts class p.
@@ -42,8 +42,8 @@ type Evaluation struct {
 	AUC *float64
 }
 
-// InParts calls do for consecutive parts of the batch with at most 1000 examples each, which limits the working
-// memory. A part has the examples from, …, to−1 of the batch.
+// InParts calls do for consecutive parts of the batch, with at most 1000 examples each, to limit the working memory.
+// do gets a part as the range of its examples, from (included) to to (excluded).
 func InParts(b data.Batch, do func(from, to int, part data.Batch)) {
 	const most = 1000
 	for from := 0; from < b.Len(); from += most {
@@ -390,8 +390,8 @@ func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch)
 
 // Baseline returns the best value of the metric on rows that is possible without using the features: by always
 // predicting the same class or, if the metric ranks examples, by giving all the same score. A model has learnt
-// something only if it does better. For metrics of regression it is the best value of a constant prediction: the mean
-// target of the rows for r2 and rmse, and their median for mae.
+// something only if its value is better. For metrics of regression it is the best value of a constant prediction: the
+// mean target of the rows for r2 and rmse, and their median for mae.
 func (m Metric) Baseline(rows data.Subset) float64 {
 	switch {
 	case m.Regression() && rows.Len() == 0, m.name == r2Metric:
@@ -431,7 +431,7 @@ func (m Metric) Baseline(rows data.Subset) float64 {
 	return rows.MajorityShare()
 }
 
-// Rows returns the number of records on which the sampling error of the metric depends. counts has the number of
+// Rows returns the number of records that determines the sampling error of the metric. counts has the number of
 // records of each class. For the accuracy it is the number of all records. For other metrics it is the number of
 // records of the rarest class that the metric uses.
 func (m Metric) Rows(counts []int) int {

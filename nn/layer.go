@@ -28,8 +28,8 @@ type ReLU struct{}
 // Tanh is the activation tanh(x), the hyperbolic tangent.
 type Tanh struct{}
 
-// MaxPool takes the largest value of each 2×2 window, without overlap. If several are equal, the first one gets the
-// derivative.
+// MaxPool takes the largest value of each 2×2 window, without overlap. If several values are equal, only the first
+// one gets the derivative.
 type MaxPool struct{}
 
 // AvgPool takes the mean of each 2×2 window, without overlap.

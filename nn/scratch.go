@@ -8,8 +8,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Scratch is working memory for the methods of a Net. Only one call at a time may use it. It grows with the largest
-// batch so far, up to what one chunk of a few blocks needs, because batches are processed in chunks.
+// Scratch is working memory for the methods of a [Net]. Only one call at a time may use it. It grows up to a limit
+// that does not depend on the batch, because batches are processed in chunks.
 type Scratch struct {
 	net    *Net
 	floats []store[float32]

@@ -12,8 +12,8 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// FilterUse is the Rényi filter (see [rdp.Filter]) that limits all rounds of a record, and how much of it
-// they use.
+// FilterUse describes the Rényi filter (see [rdp.Filter]) that limits all rounds of a record, and how much of its
+// budget these rounds use.
 type FilterUse struct {
 	rdp.Limits
 	Recorded bool `json:"recorded"` // if false, the filter is only assumed to have been fixed before the first release
@@ -24,8 +24,8 @@ type FilterUse struct {
 	All  *float64 `json:"used_by_all,omitempty"`
 }
 
-// ClosedFormBeside has the ε by the paper's Theorem simpleF, to compare with the ε of the filter. It holds
-// only for rounds that were fixed beforehand. A field is nil if the theorem gives no ε.
+// ClosedFormBeside has ε by the paper's Theorem simpleF, for comparison with the ε of the filter. The theorem's ε
+// holds only for rounds that were fixed beforehand. A field is nil if the theorem gives no ε.
 type ClosedFormBeside struct {
 	Past *float64 `json:"past"` // of the past rounds
 	All  *float64 `json:"all"`  // of the past rounds and the next leg
@@ -130,8 +130,8 @@ func (p *Next) alreadySpent() string {
 // percent formats a fraction of a filter as a percentage, rounded up.
 func percent(part float64) string { return up(100*part, 4) + " %" }
 
-// History returns the past rounds together with the next leg and the filter. Save it before the leg runs;
-// otherwise a later plan would not count the leg. p.Run must not be nil.
+// History returns the past rounds together with the next rounds and the filter. Save it before the next rounds run;
+// otherwise a later plan would not count them. p.Run must not be nil.
 func (p *Next) History() History {
 	h := History{Events: p.release(p.Event()), Notes: p.Notes}
 	if p.Filter != nil {
@@ -176,7 +176,7 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 	return History{Filter: &limits, Events: run}, nil
 }
 
-// BudgetError is the error of [Plan.History] if the budget ε of a filter is too small for the planned run.
+// BudgetError is the error of [Plan.History] if the ε of the filter's budget is too small for the planned run.
 type BudgetError struct {
 	Budget float64
 	Needs  float64 // the least ε that admits the run, at the filter's orders

@@ -18,13 +18,12 @@ const (
 	enoughSignal  = 0.8
 )
 
-// BytesPerParameter is the size of an update in bytes, for each parameter of the model: an update holds a
-// float32 for each.
+// BytesPerParameter is the size of an update for each parameter of the model, in bytes: one float32.
 const BytesPerParameter = 4
 
-// Batch describes training with one batch size: the least noise within the budget, the amounts of
-// computation and communication, and the signal. The signal is the size of the summed gradients compared
-// with the noise, over all rounds; it is given as a fraction of that of full batches.
+// Batch describes training with one batch size: the least noise within the budget, the amounts of computation and
+// communication, and the signal. The signal is the size of the summed gradients compared with the noise, over all
+// rounds. It is given as a fraction of the signal of full batches (all records in each round).
 type Batch struct {
 	SampleSize int `json:"sample_size"`       // s, the mean if θ > 1
 	Batches    int `json:"batches,omitempty"` // t = ⌈N/s⌉ by allocation
@@ -195,10 +194,9 @@ func (r Request) ValidateSizes(sizes []int) error {
 	return errs.join()
 }
 
-// Compare returns, for each of the batch sizes, the least noise multiplier within the budget. It also
-// returns the plan for one of them: the smallest that keeps 80 % of the signal of full batches (see
-// [Batch]) or, if none does, the one with the most signal. r must have ε and either epochs or rounds, but
-// neither σ nor a batch size.
+// Compare returns, for each of the batch sizes, the least noise multiplier within the budget. It also returns the
+// plan for the smallest batch size that keeps 80 % of the signal of full batches (see [Batch]) or, if none does, for
+// the size with the most signal. r must have ε and either epochs or rounds, but neither σ nor a batch size.
 func Compare(ctx context.Context, r Request, sizes []int) (*Plan, []Batch, error) {
 	if err := r.ValidateSizes(sizes); err != nil {
 		return nil, nil, err

@@ -19,8 +19,8 @@ const (
 	maxRecords         = 1_000_000_000 // 1/minRate
 )
 
-// Target is the input of [Calibrate]: a budget and two of the three quantities noise multiplier, sample
-// rate and steps. The third is 0, and Calibrate solves for it. All rounds are equal.
+// Target is the input of [Calibrate]: a privacy budget, and two of the three quantities noise multiplier, sample rate
+// and number of rounds. The third is 0, and Calibrate finds it. All rounds are equal.
 type Target struct {
 	Epsilon    float64 `json:"epsilon"`               // ε in [1e-8, 1e4]
 	Delta      float64 `json:"delta"`                 // δ in [1e-300, 1)
@@ -114,8 +114,8 @@ func (t Target) ofSizes() Target {
 
 // Calibration is the result of [Calibrate]: equal rounds that cost at most the ε of a [Target].
 //
-// Only Calibrate makes a Calibration. On one that was made in another way, methods return an error; those without an
-// error result may panic.
+// Use Calibrate to make a Calibration. The methods of any other Calibration return an error or, if they have no error
+// result, may panic.
 type Calibration struct {
 	Sigma      float64 `json:"sigma"`       // σ, rounded up to 7 digits if solved for
 	SampleRate float64 `json:"sample_rate"` // q, rounded down to 7 digits if solved for, or s/N
@@ -140,13 +140,13 @@ type Calibration struct {
 	SolvedFor  string       `json:"solved_for"` // "sigma", "sample_rate", "sample_size" or "steps"
 }
 
-// Calibrate finds the quantity that is 0 in t: the least σ, or the largest q, s or T, with which acc
-// proves that the rounds cost at most t.Epsilon. Its relative error is at most 2e-4, plus what the width
-// of acc's intervals causes; s and T below 5000 are exact. If acc gives no upper bound, as an
-// approximation does, Calibrate returns an error.
+// Calibrate finds the quantity that is 0 in t: the least noise multiplier σ, or the largest sample rate q, batch size
+// s or number of rounds T, with which the accountant acc proves an ε of at most t.Epsilon. The relative error is at
+// most 2e-4, plus what the width of acc's intervals causes; s and T below 5000 are exact. If acc gives no upper
+// bound, as an approximation does, Calibrate returns an error.
 //
-// If the budget cannot be met, Calibrate returns an [*Infeasible] error. The error wraps dp.ErrNotCovered
-// if acc does not cover such rounds at all.
+// If the budget cannot be met, Calibrate returns an [*Infeasible] error. The error wraps dp.ErrNotCovered if acc does
+// not cover such rounds at all.
 func Calibrate(ctx context.Context, t Target, acc dp.Accountant) (*Calibration, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err

@@ -15,11 +15,11 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Frontier is a table of the trade-off between sample size, noise and rounds, for fixed N, k, ε and δ.
-// Each row has the least σ that meets the plan's budget.
+// Frontier is a table of batch sizes, with the number of rounds and the least noise multiplier σ that meets the
+// plan's budget for each. The number of records, the epochs, ε and δ are the same in all rows.
 //
-// Only [Plan.Frontier] makes a Frontier. On one that was made in another way, methods return an error; those without an
-// error result may panic.
+// Use [Plan.Frontier] to make a Frontier. The methods of any other Frontier return an error or, if they have no error
+// result, may panic.
 type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`
@@ -57,9 +57,9 @@ const smallest = 32
 // MaxPoints is the largest number of rows that may be requested from [Plan.Frontier].
 const MaxPoints = 1000
 
-// Frontier returns the least noise for about the given number of sample sizes, in [1, MaxPoints]. The
-// sizes form a geometric grid from 1/32 of the plan's size (or from 1 if the plan has no run) to N or K,
-// whichever is less. The plan's size is one of them. acc computes the columns AddOrRemove and ReplaceOne.
+// Frontier returns the least noise for several batch sizes; points, in [1, MaxPoints], is about their number. The
+// sizes form a geometric grid from 1/32 of the plan's size (or from 1 if the plan has no run) to N or K, whichever is
+// less. The plan's size is one of them. acc computes the columns AddOrRemove and ReplaceOne.
 func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Frontier, error) {
 	if err := p.made(); err != nil {
 		return nil, err

@@ -21,8 +21,8 @@ import (
 	"proactivedp/rng"
 )
 
-// History is everything that was released so far about a record, as events, and the filter that limits
-// further releases. [ReadHistory] reads it from a file, and [NextRequest] continues it.
+// History lists, as events, everything that was released so far about a record, with the filter that limits further
+// releases. [ReadHistory] reads it from a file, and [NextRequest] continues it.
 type History struct {
 	// Filter holds the limits that were fixed before the first release. It is nil if no filter is
 	// recorded.
@@ -45,9 +45,8 @@ func (h *History) AddNotes(notes ...string) {
 	}
 }
 
-// Fixed returns the events of a history without a filter, for accountants that compose rounds. It returns
-// an error if a filter is recorded: the rounds may then depend on earlier results, and plain composition
-// does not cover them.
+// Fixed returns the events of a history that has no filter. It returns an error if a filter is recorded: the rounds
+// may then depend on earlier results, and the ε of an ordinary accountant does not hold for such rounds.
 func (h History) Fixed() ([]dp.Event, error) {
 	if h.Filter != nil {
 		return nil, errors.New("events: a filter is recorded, so rounds may depend on earlier results: only a " +

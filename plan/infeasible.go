@@ -8,8 +8,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Infeasible is the error for a budget that no value of the unknown quantity meets. It says what the
-// safest value costs (for example, the largest noise multiplier), and which changes would meet the budget.
+// Infeasible is the error for a budget that no value of the unknown number meets. It gives the ε of the safest value
+// (for example, the largest noise multiplier), and the changes that would meet the budget.
 type Infeasible struct {
 	SolvedFor string   // JSON key of the unknown
 	Cost      string   // cost of its safest value, or why that has none
@@ -18,16 +18,16 @@ type Infeasible struct {
 	why error // why the safest value has no cost; nil if it has one
 }
 
-// Unwrap returns the error of the accountant if the safest value has no cost, and nil otherwise.
+// Unwrap returns the accountant's error if it gives no ε for the safest value, and nil otherwise.
 func (e *Infeasible) Unwrap() error { return e.why }
 
-// Error returns the cost and the remedies in one sentence.
+// Error returns one sentence with the ε of the safest value and the changes that would meet the budget.
 func (e *Infeasible) Error() string {
 	return "no " + e.SolvedFor + " meets the budget: " + e.Reason()
 }
 
-// Reason returns the text of Error without its beginning, "no … meets the budget": what the safest value
-// of the unknown costs, and which changes would help.
+// Reason returns the text of Error without its beginning, "no … meets the budget": the ε of the safest value, and the
+// changes that would meet the budget.
 func (e *Infeasible) Reason() string {
 	if len(e.Remedies) == 0 {
 		return e.Cost

@@ -11,7 +11,7 @@ import (
 	"proactivedp/dp/rdp"
 )
 
-// Method names the accountant, or the form of the paper's theorem, that computes the ε of a plan.
+// Method names the accountant, or the form of the paper's theorem, by which a plan's ε is computed.
 type Method string
 
 // These are the methods. Printed and Paper exist only to compare with the paper. Their ε may be below the
@@ -161,12 +161,12 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 	}
 }
 
-// Accuracy is the relative width of the certified intervals of ε by which plans are made (see
-// pld.Accountant.Accuracy). Calibrate finds the same numbers as a plan if its accountant has this width.
+// Accuracy is the relative width of the certified intervals of ε that plans use (see pld.Accountant.Accuracy). With
+// this width, [Calibrate] finds the same numbers as a plan.
 const Accuracy = 1e-4
 
-// Accountant returns the accountant that computes ε for the method. Printed and Paper have none: for them
-// the error wraps dp.ErrNotCovered.
+// Accountant returns the accountant that computes ε for the method. For Printed and Paper there is none, and the
+// error wraps dp.ErrNotCovered.
 func (m Method) Accountant() (dp.Accountant, error) {
 	switch m {
 	case ClosedForm:

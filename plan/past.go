@@ -104,8 +104,8 @@ func (r eventRow) other(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency
 	return e, errors.Join(append(errs, e.Validate())...)
 }
 
-// Complete returns e, and fills in its sampling and adjacency with the given ones where e has none. If
-// adjacency is "" too, it uses the usual one of the sampling, see dp.NaturalAdjacency.
+// Complete returns e with a sampling and an adjacency. Where e has none, it uses the given ones. If adjacency is "",
+// too, it uses the usual one for the sampling, see dp.NaturalAdjacency.
 func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event {
 	if e.Sampling == "" {
 		e.Sampling = sampling

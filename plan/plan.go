@@ -33,14 +33,14 @@ const (
 	maxClients             = 1_000_000
 )
 
-// Plan is the answer of [Solve] to a [Request]. Sizes are expected sizes of Poisson samples. Integers are
-// rounded to the safe side: rounds up, sizes down.
+// Plan is the answer of [Solve] to a [Request]. Sizes are expected sizes of Poisson samples. Integers are rounded to
+// the safe side: rounds up, sizes down.
 //
-// If θ > 1, the sizes of the plan, including SMax and Run.SampleSize, are mean sizes s̄ = K/T, as in the
-// paper. A single round may sample θ·s̄ records.
+// If batch sizes vary, θ is the largest size divided by the mean, and above 1. The sizes of the plan, including SMax
+// and Run.SampleSize, are then mean sizes s̄ = K/T, as in the paper. A single round may sample θ·s̄ records.
 //
-// Only Solve makes a Plan. On one that was made in another way, methods return an error; those without an
-// error result may panic.
+// Use Solve to make a Plan. The methods of any other Plan return an error or, if they have no error result, may
+// panic.
 type Plan struct {
 	N      int     `json:"n"`
 	Epochs float64 `json:"epochs"` // k of one client; 0 if not found
@@ -121,17 +121,16 @@ type Plan struct {
 	batches int // t of Allocation; 0 if it is not known yet
 }
 
-// Theorem is what the paper's Theorem simpleF would allow for the same budget, to compare with a plan by
-// another accountant. A field is nil if the theorem does not cover the question.
+// Theorem is the answer of the paper's Theorem simpleF for the same budget, for comparison with a plan by another
+// accountant. A field is nil if the theorem does not cover the question.
 type Theorem struct {
 	Sigma   *float64 `json:"sigma,omitempty"`         // its σ, if ε was given
 	SMax    *int     `json:"s_max,omitempty"`         // its largest batch size for the plan's epochs
 	Epsilon *float64 `json:"epsilon_upper,omitempty"` // its ε for the plan's run, if only σ was given
 }
 
-// Run is the run of a plan, in whole numbers: T rounds with batch size s. See [Rounds] for how T
-// follows from the epochs. With random allocation of N records to t batches, the mean size is N/t, and
-// s is at least that.
+// Run is the run of a plan, in whole numbers: T rounds with batch size s. See [Rounds] for how T follows from the
+// epochs. With random allocation of N records to t batches, the mean batch size is N/t, and s is at least this mean.
 type Run struct {
 	SampleSize    int     `json:"sample_size"`       // s; the mean if θ > 1
 	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋
@@ -142,13 +141,13 @@ type Run struct {
 	SampleRate    float64 `json:"sample_rate"`       // q = s/N, or 1/t by allocation
 }
 
-// Solve returns the plan for r: it finds the numbers that are not given, such that the run costs a record
-// at most ε. If it solves for the batch size, it chooses the largest one, which means the fewest rounds.
-// If it solves for σ, it chooses the least.
+// Solve returns the plan for r: it finds the numbers that r does not give, such that the ε of a record is at most
+// r.Epsilon. If it solves for the batch size, it chooses the largest one, which means the fewest rounds. If it solves
+// for σ, it chooses the least.
 //
-// If there is no such run, Plan.Feasible is false; this is not an error. Invalid requests are errors. The
-// error wraps dp.ErrNotCovered if the accountant that r names does not cover the request. If ctx is
-// cancelled, Solve returns context.Cause(ctx), like all functions here that use an accountant.
+// If no numbers meet the budget, Plan.Feasible is false, and Solve returns no error. Invalid requests are errors. The
+// error wraps dp.ErrNotCovered if the accountant that r names does not cover the request. If ctx is cancelled, Solve
+// returns context.Cause(ctx), like all functions here that use an accountant.
 func Solve(ctx context.Context, r Request) (*Plan, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err

@@ -15,9 +15,8 @@ import (
 	"proactivedp/rng"
 )
 
-// NextRequest is the input of [Replan], which finds further rounds that may follow rounds that already
-// ran. These further rounds are the next leg of the training. The paper plans it in its appendix "DP
-// Calculator", in the steps for j > 0; a subscript j means the next leg.
+// NextRequest is the input of [Replan], which plans further rounds after rounds that already ran. The paper plans
+// them in its appendix "DP Calculator", in the steps for j > 0; a subscript j means the further rounds.
 type NextRequest struct {
 	Past    []dp.Event // all earlier rounds that use the record, of all clients, with the same sampling and adjacency
 	N       int        // records in the data set; if not given, that of the last event
@@ -142,11 +141,11 @@ func (r NextRequest) n() int {
 	return r.N
 }
 
-// Next is the answer of [Replan]: the plan of the next leg. Every ε counts all rounds, past and next, of
-// all clients that hold a record, unless the field says that it is about the past only.
+// Next is the answer of [Replan]: the plan for the next rounds of a training. Every ε counts all rounds, past and
+// next, of all clients that hold a record, unless the comment of the field says that it is about the past only.
 //
-// Only Replan makes a Next. On one that was made in another way, methods return an error; those without an
-// error result may panic.
+// Use Replan to make a Next. The methods of any other Next return an error or, if they have no error
+// result, may panic.
 type Next struct {
 	N             int     `json:"n"`
 	Epochs        float64 `json:"epochs"` // k_j
@@ -209,7 +208,7 @@ func (p *Next) UnmarshalJSON([]byte) error {
 		"and read that by ReadHistory")
 }
 
-// Choice is a possible sample size of the next leg, which [Replan] plans, with the ε that it would cost.
+// Choice is a batch size that [Replan] considers for the next rounds, with the ε that they would cost.
 type Choice struct {
 	SampleSize   int      `json:"sample_size"`   // s_j
 	Rounds       int      `json:"rounds"`        // T_j = ⌈K_j/s_j⌉, of one client
@@ -219,15 +218,15 @@ type Choice struct {
 // choices is the approximate number of sizes on the grid of Replan.
 const choices = 48
 
-// Replan plans the next leg for r: further rounds after rounds that already ran. It chooses the largest
-// sample size s_j with which all rounds stay within ε_target, which means the fewest rounds. If no size
-// meets the target, Next.Feasible is false; this is not an error. Replan searches the whole range of
-// sample sizes, because ε need not grow with s_j. The closed form's ε grows with θ²s̄ = s_max²/s̄, which
-// is large if s_j is small compared with earlier sample sizes.
+// Replan plans further rounds after rounds that already ran. It chooses the largest batch size s_j with which all
+// rounds together stay within the target ε, and so the fewest rounds. If no size meets the target, Next.Feasible is
+// false, and Replan returns no error. Replan searches the whole range of sample sizes, because ε need not grow with
+// s_j. The closed form's ε grows with θ²s̄ = s_max²/s̄, which is large if s_j is small compared with earlier sample
+// sizes.
 //
-// Rounds, and when to stop, may depend on earlier results: all rounds go through a filter, and the answer
-// of acc is given for comparison. If r.FixedBeforehand is set, the leg is planned by acc instead. Its ε
-// then holds only for rounds that were really fixed beforehand.
+// The further rounds, and when to stop, may depend on earlier results, because a filter limits all rounds. The ε of
+// the accountant acc is given for comparison. If r.FixedBeforehand is set, acc plans the further rounds instead. The
+// ε then holds only for rounds that were really fixed beforehand.
 func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -285,8 +284,8 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	return p, nil
 }
 
-// Event returns, as an event for an accountant, the rounds of the next leg that use a record: those of all
-// clients that hold it. p.Run must not be nil.
+// Event returns the next rounds that use a record as an event for an accountant: the rounds of all clients that hold
+// the record. p.Run must not be nil.
 func (p *Next) Event() dp.Event { return p.event(p.Sigma, p.Run.SampleSize, p.Run.Rounds) }
 
 // release returns the events of the past rounds, followed by the event next.

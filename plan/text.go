@@ -53,8 +53,8 @@ var titles = map[Method]string{
 	PLD:        "Plan by the PLD accountant",
 }
 
-// Verdict returns one sentence that says whether there is a run, and which ε it costs a record. If p.Tight
-// is set, the sentence also has the ε that the tight accountant certifies.
+// Verdict returns one sentence that says whether a run meets the budget, and which ε it costs a record. If p.Tight is
+// set, the sentence also has the ε that the tight accountant certifies.
 func (p *Plan) Verdict() string {
 	target := p.budget()
 	switch {
@@ -103,8 +103,8 @@ func third(n int) string {
 	return ""
 }
 
-// Certified returns the bound on ε that the tight accountant computed for the plan's run under its
-// adjacency, or nil if Plan.Tighten was not called or gave no answer.
+// Certified returns the bound on ε that the tight accountant computed for the plan's run under the plan's adjacency.
+// It returns nil if Plan.Tighten was not called or gave no answer.
 func (p *Plan) Certified() *dp.Bound {
 	if p.Tight == nil {
 		return nil
@@ -511,8 +511,8 @@ func (f *Frontier) WriteText(w io.Writer) error {
 	return t.writeTo(w)
 }
 
-// WriteText writes the next leg, its ε by the filter and by other accountants, the sizes that were
-// considered, and the privacy statement.
+// WriteText writes the plan of the next rounds, its ε by the filter and by other accountants, the batch sizes that
+// were considered, and the privacy statement.
 func (p *Next) WriteText(w io.Writer) error {
 	if err := p.made(); err != nil {
 		return err
@@ -607,7 +607,7 @@ func closedText(eps *float64) string {
 	return "ε ≤ " + up(*eps, 5)
 }
 
-// Statement returns the privacy statement of all rounds, past and next. Without a next leg it says that
+// Statement returns the privacy statement of all rounds, past and next. If no next rounds are possible, it says that
 // there is no guarantee.
 func (p *Next) Statement() string {
 	if !p.Feasible {

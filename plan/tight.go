@@ -7,18 +7,18 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Tight is the result of [Plan.Tighten]: the ε of a plan by a tight accountant, and the sample size and
-// the noise that this accountant would allow. It also covers replace-one adjacency, for which the closed
-// form is not proved.
+// Tight is the result of [Plan.Tighten]: the ε of a plan by a tight accountant, and the batch size and the noise with
+// which this accountant would meet the budget. It also covers replace-one adjacency, for which the closed form is not
+// proved.
 type Tight struct {
 	Accountant  string  `json:"accountant"`
 	AddOrRemove Allowed `json:"add_or_remove"`
 	ReplaceOne  Allowed `json:"replace_one"`
 }
 
-// Allowed says what a tight accountant allows instead of a plan, under one adjacency: the ε of the
-// plan's run, a larger sample, and less noise. A field is nil if there is no answer or no such run.
-// Reason says why the accountant gives no answer.
+// Allowed has, under one adjacency, the ε of the plan's run by a tight accountant. It also has two other runs that
+// meet the budget: one with a larger batch size, and one with less noise. A field is nil if there is no such run or
+// no answer. Reason says why the accountant gives no answer.
 type Allowed struct {
 	Reason string `json:"reason,omitempty"`
 	// Run is the ε of the plan's run, for all rounds that use one record.
@@ -32,8 +32,8 @@ type Allowed struct {
 	LeastNoise *Setting `json:"least_noise,omitempty"`
 }
 
-// Setting is a run that differs from the plan's in one number, and that a tight accountant proves to be
-// within the plan's budget.
+// Setting is a run that differs from the plan's run in one number. A tight accountant proves that it is within the
+// plan's budget.
 type Setting struct {
 	Sigma        float64 `json:"sigma"`
 	SampleSize   int     `json:"sample_size"` // the mean if θ > 1
@@ -42,12 +42,12 @@ type Setting struct {
 	EpsilonUpper float64 `json:"epsilon_upper"`
 }
 
-// Tighten computes what the accountant acc would allow for the plan's budget, records and epochs, and
-// stores it in p.Tight. If sample sizes vary (θ > 1), every round counts as if it had the largest size.
+// Tighten computes the ε of the plan by the accountant acc, and the runs that acc would allow for the plan's budget,
+// records and epochs. It stores the result in p.Tight. If sample sizes vary (θ > 1), every round counts as if it had
+// the largest size.
 //
-// Tighten does nothing if there is nothing to account for: no ε, or less than one gradient computation. It
-// also does nothing for random allocation and for persons: their plans are by pld already, and no other
-// adjacency is covered.
+// Tighten does nothing if there is nothing to account for: no ε, or less than one gradient computation. It also does
+// nothing for random allocation and for persons: their plans are by pld already, and no other adjacency is covered.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err

@@ -11,9 +11,8 @@ import (
 	"proactivedp/train"
 )
 
-// Point shows what another budget would give: for a target ε and about one noise multiplier, the setting
-// that is predicted to be most accurate. Points with the same ε differ in the noise, and so in the number
-// of gradients.
+// Point is a part of a [Report]: for another target ε and an approximate noise multiplier, the setting with the
+// highest predicted accuracy. Points with the same ε differ in the noise, and so in the number of gradients.
 type Point struct {
 	Epsilon   float64 `json:"epsilon"` // target epsilon
 	Gradients int     `json:"gradients"`

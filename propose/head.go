@@ -35,10 +35,10 @@ func (h Head) of(spec train.Spec) train.Spec {
 	return spec
 }
 
-// Heads returns the models and features for images from which [Compare] chooses, the most likely choice
-// first. base has the usual model for the data set d. model and features say whether the user has chosen
-// the model or the features in base; a choice of the user stays. If both are chosen, the only head is that
-// of base.
+// Heads returns the combinations of a model and features for images from which [Compare] chooses, the most likely
+// choice first. base has the usual model for the data set d. model and features say whether the user has chosen the
+// model or the features in base; Heads keeps such a choice. If both are chosen, it returns only the combination in
+// base.
 func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	given := Head{base.Model, base.FeatureMap}
 	if !model && d.Images != nil && !train.IsNetwork(base.Model) {
@@ -56,7 +56,7 @@ func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	return []Head{{train.Softmax, scatter.Name}, given}
 }
 
-// Compared is a [Head] and the accuracy that proxies predict for it, see [Compare].
+// Compared is a [Head] (model and features) with the accuracy that proxies predict for it, see [Compare].
 type Compared struct {
 	Head
 	Accuracy float64 `json:"predicted_accuracy,omitempty"`
@@ -76,11 +76,11 @@ const (
 // train.Prepared.Work. It bounds the time of a comparison to a few minutes.
 const mostCompared = 3e12
 
-// Compare returns the heads with the accuracy that proxies (see the package comment) predict for each, the
-// best first. o.Probing must be [Own]. Heads that take too much work or cannot be trained are last, with
-// the reason. If only one head can be compared, it is not tried and has no accuracy. If none can, Compare
-// returns an error. If no setting meets the budget, the error is an [*Infeasible]. The expected time is
-// written to the progress of the options, and does not affect the result.
+// Compare returns each [Head] (model and features) with the accuracy that proxies (cheaper trainings) predict for it,
+// the best first. o.Probing must be [Own]. Heads that take too much work or cannot be trained are last, with the
+// reason. If only one head can be compared, it is not tried and has no accuracy. If none can, Compare returns an
+// error. If no setting meets the budget, the error is an [*Infeasible]. The expected time is written to the progress
+// of the options, and does not affect the result.
 func Compare(ctx context.Context, r Request, heads []Head, o Options) ([]Compared, error) {
 	r.Rounds = []int{max(comparedUpdates, r.Base.Clients)}
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
@@ -212,8 +212,8 @@ func (s *searcher) expected(c *candidate, coarse float64) (seconds, work float64
 // evidence says why softmax regression on scatter is the first head.
 const evidence = "the most accurate on MNIST and CIFAR-10 at ε = 1 and 3 (results/mnist-scatter, results/cifar10-scatter)"
 
-// ByEvidence returns a sentence that says that the head was chosen because of published results (the
-// folder results of this repository) and not by proxies.
+// ByEvidence returns a sentence which says that this model was chosen by published results (the folder results of
+// this repository) and not by trainings.
 func (h Head) ByEvidence() string {
 	if h.Model != train.Softmax {
 		return fmt.Sprintf("the model is %v: with these features, softmax regression is %s", h, evidence)
@@ -221,8 +221,8 @@ func (h Head) ByEvidence() string {
 	return fmt.Sprintf("the model is %v, %s", h, evidence)
 }
 
-// ComparedText returns a text that says which model and features were chosen, and why. compared is the
-// result of Compare, and metric the metric of its accuracies, see train.Spec.Metric.
+// ComparedText returns a text that says which model and features were chosen, and why. compared is the result of
+// [Compare], and metric is the metric of its accuracies, see train.Spec.Metric.
 func ComparedText(metric string, compared []Compared) string {
 	best := compared[0]
 	var parts []string

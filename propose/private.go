@@ -28,7 +28,8 @@ const (
 // selection makes 10 trials on average, with a geometric distribution.
 var selection = rdp.Selection{Shape: 1, Gamma: 0.1}
 
-// PrivateProbe says how private probing (see [Private]) chose the setting, and which ε it costs a record.
+// PrivateProbe describes the result of private probing (see [Private]): how it chose the setting, and the ε that it
+// costs a record.
 type PrivateProbe struct {
 	Selection  rdp.Selection `json:"selection"`
 	Mean       float64       `json:"expected_trials"` // their actual number is not released
@@ -201,8 +202,8 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 	return p.Judge()(r.Params), nil
 }
 
-// Validate returns an error if the options do not fit the request. Only private probing ([Private]) makes
-// demands on the request.
+// Validate returns an error if the options do not fit the request r. This is possible only with private probing, see
+// [Private].
 func (o Options) Validate(r Request) error {
 	if o.Probing != Private {
 		return nil

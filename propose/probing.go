@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// Probing says which data the proxies use, and therefore what a proposal reveals.
+// Probing names the data on which proxies (cheaper trainings) train to predict accuracies. It decides what a proposal
+// reveals about the user's records.
 type Probing string
 
-// These are the kinds of probing.
+// These are the values of [Probing].
 const (
-	// Own uses the data itself, almost without noise. The data must be public.
+	// Own means the data set itself. Proxies have almost no noise, so the data must be public.
 	Own Probing = "own"
-	// Other uses public or synthetic data. From the data of the training it uses only the numbers of
-	// records, features and classes.
+	// Other means public or synthetic data. Of the user's own data, only the numbers of records, features and classes
+	// are used.
 	Other Probing = "other"
-	// Private uses the data itself, by private selection (rdp.Selection): a random number of private
-	// trainings is tried, and only the best one is released. Their cost is part of the target epsilon.
+	// Private means the data set itself, by private selection (rdp.Selection): a random number of private trainings
+	// is run, and only the best one is released. Their cost is part of the target epsilon.
 	Private Probing = "private"
 )
 

@@ -8,7 +8,7 @@
 //
 // Accuracies are predicted by proxies: cheap trainings in which every step has the same signal-to-noise
 // ratio (Sander, Stock and Sablayrolles, "TAN without a burn", ICML 2023, arXiv 2210.03403; see
-// train.Spec.Proxy). They are judged by training rows that they hold out, never by the test set. A
+// train.Spec.Proxy). Their accuracy is measured on training rows that are held out, never on the test set. A
 // proxy has almost no noise, so its results reveal the data that it uses. Proxies therefore use public
 // or synthetic data; see [Probing].
 package propose
@@ -27,8 +27,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Request is the input of [Propose]: a budget or a target accuracy, what all settings have in common, and
-// how many to try.
+// Request is the input of [Propose]: a budget or a target accuracy, the settings that all proposals have in common,
+// and the number of settings to try.
 type Request struct {
 	// Base is what all settings have in common: model, data, clients, partition, permissible delay,
 	// momentum, δ, seed. The proposal chooses sample size, gradient computations, noise multiplier,
@@ -56,8 +56,8 @@ const (
 	maxCount               = 100
 )
 
-// DefaultRequest returns a request for the most accurate settings within ε. base is what all settings have
-// in common. Models that take long get fewer rounds and seeds.
+// DefaultRequest returns a request for the most accurate settings within ε. All proposals have the settings base in
+// common. For models that take long, fewer rounds and seeds are tried.
 func DefaultRequest(base train.Spec, epsilon float64) Request {
 	r := Request{Base: base, Epsilon: epsilon, Rounds: []int{250, 1000, 4000, 16000}, Seeds: 10, Count: 5}
 	if slow(base) {
@@ -100,9 +100,9 @@ func (r Request) Validate() error {
 	return errors.Join(append(errs, checkBase(r.Base), r.Base.Validate())...)
 }
 
-// Options say which data the proxies use, and how they run. Trials does not affect the proposals. Perf
-// affects the estimated times, and whether a setting is listed whose training would take more than an
-// hour.
+// Options say on which data proxies (cheaper trainings) train, and how they run. Trials does not affect the
+// proposals. Perf affects the estimated times, and therefore whether a setting is listed: settings that would train
+// for more than an hour are not.
 type Options struct {
 	Data  *train.Source // data of the later training; only the number of records of a client is used
 	Probe *train.Source // data that the proxies use

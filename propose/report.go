@@ -49,7 +49,7 @@ type Proposal struct {
 	Seconds   float64       `json:"seconds"`           // estimated time of the training loop on this machine
 }
 
-// Probe describes the proxies of a report: which data they trained on, and how many there were.
+// Probe describes the proxies (cheaper trainings) of a report: which data they trained on, and how many there were.
 type Probe struct {
 	Kind       Probing `json:"kind"`
 	Data       string  `json:"data"`
@@ -64,8 +64,8 @@ type Probe struct {
 	Private *PrivateProbe `json:"private,omitempty"`
 }
 
-// Report is the result of [Propose]: the proposed settings, what other budgets would give, and how the
-// accuracies were predicted.
+// Report is the result of [Propose]: the proposed settings, the results for other budgets, and a description of how
+// the accuracies were predicted.
 type Report struct {
 	Data          string  `json:"data"`
 	Model         string  `json:"model"`
@@ -259,7 +259,7 @@ func (r *Report) interval(p Prediction) string {
 	return p.interval()
 }
 
-// StepsText describes in a few words the parts of a setting that cost neither privacy nor gradients:
+// StepsText describes in a few words the parts of a setting that change neither ε nor the number of gradients:
 // schedule, average, features and input scale.
 func StepsText(s train.Spec) string {
 	what := s.Schedule

@@ -36,8 +36,8 @@ func (g Grid) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Study compares the accuracies that proxies predict with those of whole trainings. It gives access to
-// parts of the search behind [Propose]. Make one with [NewStudy].
+// Study compares the accuracies that proxies (cheaper trainings) predict with the accuracies of full trainings. It
+// gives access to parts of the search behind [Propose]. Make one with [NewStudy].
 type Study struct{ s *searcher }
 
 // errNoStudy is the error for a Study that NewStudy did not make.
@@ -95,8 +95,8 @@ type Predicted struct {
 	Proxy float64 // batch size of its proxies as a fraction f of the setting's
 }
 
-// Predict predicts the accuracy of settings by proxies, with r.Seeds seeds each for the request r of the
-// study. The settings must come from [Study.Settings].
+// Predict predicts the accuracy of settings by proxies (cheaper trainings), with r.Seeds seeds for each setting,
+// where r is the request of the study. The settings must come from [Study.Settings].
 func (t Study) Predict(ctx context.Context, settings []train.Spec) ([]Predicted, error) {
 	if t.s == nil {
 		return nil, errNoStudy
@@ -123,8 +123,8 @@ func (t Study) Predict(ctx context.Context, settings []train.Spec) ([]Predicted,
 	return out, nil
 }
 
-// HeldOut returns the spec of a full-size training of a setting from [Study.Settings]. Train it to compare
-// its accuracy with the prediction. Like the setting's proxies, it is judged by training rows that it does
-// not train on. seed, from 0 on, selects these rows: the proxies of [Study.Predict] use the same rows for
-// the same seed. HeldOut panics if [NewStudy] did not make t.
+// HeldOut returns the spec of a full training of a setting from [Study.Settings]. Train it to compare its accuracy
+// with the prediction. Like the proxies of the setting, it holds out training rows, and its accuracy is measured on
+// these. seed, from 0 on, selects the rows: the proxies of [Study.Predict] use the same rows for the same seed.
+// HeldOut panics if [NewStudy] did not make t.
 func (t Study) HeldOut(setting train.Spec, seed int) train.Spec { return t.s.probeOf(setting, seed) }

@@ -102,9 +102,9 @@ const trainerKept, trainerFinalists = 2, 4
 // noise of smaller batches would hide the differences between settings.
 const trainerScale, leastBatch = 1.0 / 8, 32
 
-// ForTrainer searches for settings for the user's training script and returns the best ones, ranked. It
-// calls run for each proxy, one after the other; run is usually the method Public of a trainer.Trainer. If
-// no setting meets the request, the error is an [*Infeasible].
+// ForTrainer searches for settings for the user's training script and returns the best ones, ranked. For each proxy
+// (cheaper training) it calls run, which is usually the method Public of a trainer.Trainer. Only one call runs at a
+// time. If no setting meets the request, the error is an [*Infeasible].
 func ForTrainer(
 	ctx context.Context, r TrainerRequest, progress io.Writer, run func(context.Context, trainer.Task) (trainer.Result, error),
 ) (*TrainerReport, error) {

@@ -27,12 +27,12 @@ func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 	}
 }
 
-// AppendTrials draws an exact Poisson sample. It appends to dst, in increasing order, the places in [0, n)
-// that are taken, and returns dst. Each place is taken independently with probability exactly size/n, for
-// 0 ≤ size ≤ n, 0 < n < 2^47.
+// AppendTrials draws an exact Poisson sample. It appends to dst, in increasing order, the numbers in [0, n) that are
+// drawn, and returns dst. Each number is drawn independently with probability exactly size/n, for 0 ≤ size ≤ n, 0 < n
+// < 2^47.
 //
-// It compares sixteen random bits with the first 16 binary digits of size/n. In one of 65,536 cases they
-// are equal; then further bits are compared with the rest of size/n.
+// It compares sixteen random bits with the first 16 binary digits of size/n. In one of 65,536 cases they are equal;
+// then further bits are compared with the rest of size/n.
 func (s *Stream) AppendTrials(dst []int32, size, n int) []int32 {
 	taken, rest := size<<16/n, size<<16%n
 	var word uint64

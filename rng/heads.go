@@ -1,9 +1,8 @@
 package rng
 
-// Heads is a cache of the first bits of the streams of several consecutive rounds. Use it to go faster
-// from round to round if each round draws few bits: 8 rounds together cost about as much as one. The bits
-// are the same as without it. The zero value is an empty cache, and a nil *Heads caches nothing. It is not
-// safe for concurrent use.
+// Heads is a cache of the first random bits of the streams of several consecutive rounds. It is faster if each round
+// draws few bits: filling it for 8 rounds costs about as much as one round without it. The bits are the same with and
+// without it. The zero value is an empty cache, and a nil *Heads caches nothing. It is not safe for concurrent use.
 type Heads struct {
 	root   *Root
 	low    uint64 // the first place, see Stream
@@ -14,7 +13,8 @@ type Heads struct {
 	_ [40]byte
 }
 
-// Reseed does the same as r.Reseed(s, p, client, round), and uses the cached bits.
+// Reseed moves s to the start of the stream for the purpose p, the client and the round, as [Root.Reseed] does. It
+// takes the first bits from the cache.
 func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) {
 	r.Reseed(s, p, client, round)
 	if h == nil || r.keys == nil {
@@ -29,8 +29,8 @@ func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) 
 	s.have = blockBytes
 }
 
-// ManyHeads is a cache of the first bits of streams, with a [Heads] for each client, indexed by client. A
-// nil ManyHeads caches nothing. The bits are the same as without it.
+// ManyHeads has a cache of the first random bits of streams (see [Heads]) for each client, indexed by client. The
+// bits are the same with and without it. A nil ManyHeads caches nothing.
 type ManyHeads []Heads
 
 // mostHeads is the largest number of clients whose heads are kept. With more clients, reading the

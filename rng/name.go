@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// Name is the public name of a source of randomness: a root (see [Root]) and the number of one of its
-// runs. Sources with equal names give equal bits for the same purpose, client and round. So two releases
-// with the same name share their noise, and whoever has both can subtract it. The zero value names
-// nothing.
+// Name is the public name of a source of randomness: a root (a seed or a secret, see [Root]) and the number of one of
+// its runs. Sources with equal names give equal bits for the same purpose, client and round. So two releases with the
+// same name share their noise, and whoever has both can subtract it. The zero value names no source.
 type Name struct {
 	Root string `json:"root"` // "seed:1" for a numbered seed, "secret:…" for a secret, or any other text
 	Run  uint64 `json:"run"`
@@ -78,8 +77,8 @@ func (r *Root) Salted(salt []byte) *Root {
 // Known reports whether n names a source, that is, whether it is not the zero Name.
 func (n Name) Known() bool { return n.Root != "" }
 
-// Simulated reports whether n names a numbered seed. Everyone can then compute the noise, so nothing is
-// protected.
+// Simulated reports whether n names a numbered seed. Everyone who knows the seed can compute the noise, so the noise
+// protects nothing.
 func (n Name) Simulated() bool { return strings.HasPrefix(n.Root, seedPrefix) }
 
 // Seed returns the numbered seed that n names. The second result is false if n does not name one.

@@ -1,6 +1,6 @@
-// Package rng gives every random draw of a run a fixed place: a stream is a function of (seed,
-// purpose, client, round). So scheduling cannot move a draw, and a run gives the same bits on any
-// number of cores.
+// Package rng makes random numbers that can be repeated. Each stream of random bits is a function of a
+// seed (or secret), a purpose, a client and a round. So scheduling cannot change a draw, and a run gives the
+// same bits on any number of cores.
 //
 //	root := rng.New(1)                          // the same bits every time, not secret
 //	root, err := rng.NewFromOS()                // noise that nobody can compute again
@@ -31,8 +31,9 @@ import (
 	"math/bits"
 )
 
-// Purpose says what a stream is for, so that, for example, the samples and the noise of a round are
-// independent. A stream's bits depend on the purpose's number, so numbers may be added but never changed.
+// Purpose says what a stream is for, so that, for example, the samples and the noise of a round are independent. The
+// bits of a stream depend on the number of its purpose, so new purposes may be added, but their numbers may never
+// change.
 type Purpose uint8
 
 // These are the purposes. Equal numbers would give equal bits, so each purpose has its own.
@@ -104,8 +105,8 @@ func NewFromOS() (*Root, error) {
 	return NewFromSecret(secret)
 }
 
-// NewSecret returns a secret of MinSecret bytes from the operating system's random source. Keep it, and
-// call NewFromSecret, for a root that a process must have again after a restart. It also serves as a key.
+// NewSecret returns a secret of MinSecret random bytes from the operating system. Use it with NewFromSecret if a
+// process must have the same root again after a restart, or as a key. Store it safely.
 func NewSecret() ([]byte, error) {
 	secret := make([]byte, MinSecret)
 	if _, err := crand.Read(secret); err != nil {

@@ -27,18 +27,18 @@ var checkpointFormat = sealed.Format{
 const MinKey = sealed.MinKey
 
 var (
-	// ErrDamaged reports a checkpoint that differs from what was written.
+	// ErrDamaged is the error for a checkpoint whose content differs from what was written.
 	ErrDamaged = sealed.ErrDamaged
-	// ErrKey reports a checkpoint whose key is another than the given one. This includes a checkpoint without a key
-	// when one is given, and the reverse.
+	// ErrKey is the error for a checkpoint that was written with another key than the given one. It is also the error
+	// if only one of the two keys is empty (none).
 	ErrKey = sealed.ErrKey
 )
 
 // WriteCheckpoint writes the state of the run between two events. Call it between two calls of Step, or in the stop
-// function of RunUntil. The header is the caller's own: OpenCheckpoint returns it, and the caller must use it to
-// check that a restored run has the same configuration. The key is empty (none) or a secret of at least MinKey bytes.
-// With a key, OpenCheckpoint detects any change made by somebody who does not have the key. WriteCheckpoint returns
-// an error for a run that has failed, because such a run stopped in the middle of an event.
+// function of RunUntil. The header is any text of the caller. OpenCheckpoint returns it, so that the caller can check
+// that a restored run has the same configuration. The key is empty (none) or a secret of at least MinKey bytes. With
+// a key, OpenCheckpoint detects any change made by somebody who does not have the key. WriteCheckpoint returns an
+// error for a run that has failed, because such a run stopped in the middle of an event.
 func (v *Virtual) WriteCheckpoint(w io.Writer, header, key []byte) error {
 	if err := v.made(); err != nil {
 		return err
@@ -60,8 +60,8 @@ func (v *Virtual) WriteCheckpoint(w io.Writer, header, key []byte) error {
 
 // Checkpoint is a saved state of a run on the virtual clock, as Virtual.WriteCheckpoint wrote it.
 //
-// Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they return
-// none, may panic.
+// Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they have no error result,
+// may panic.
 type Checkpoint struct {
 	Header []byte
 	state  *io.SectionReader

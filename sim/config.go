@@ -14,7 +14,7 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Config is everything that determines the result of a run.
+// Config has all settings that determine the result of a run.
 type Config struct {
 	Model     models.Model
 	Rows      []data.Subset  // the records that each client holds, N_c of them
@@ -78,8 +78,8 @@ func (c *Config) work() float64 {
 	return c.FLOPs() * float64(run.Computed) / float64(run.Rounds)
 }
 
-// Computing returns how many workers Virtual uses with the settings p, which is how many clients' rounds it computes
-// at the same time. It is 1 if a round has less work than Perf.MinWork.
+// Computing returns for how many clients Virtual computes rounds at the same time, with the settings p. It is 1 if a
+// round has less work than Perf.MinWork.
 func (c *Config) Computing(p Perf) int {
 	least := p.MinWork
 	if least == 0 {
@@ -94,8 +94,8 @@ func (c *Config) Computing(p Perf) int {
 // Clients returns the number of clients n.
 func (c *Config) Clients() int { return len(c.Rows) }
 
-// Run returns the number of rounds T of each client, the gradients that these rounds compute (K′ ≤ K), and the rest K
-// − K′, which is too small for another round.
+// Run returns three numbers for each client: the number of rounds T, the number of gradients that these rounds
+// compute, and the number of the remaining gradients of K, which are too few for another round.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 func (c *Config) frame() frame {
@@ -117,15 +117,15 @@ const (
 	MaxClientParams = 1 << 30
 )
 
-// InitStream returns the random stream that draws the model's default parameters. They are the initial global model
-// v̂_0 if Config.Initial is nil.
+// InitStream returns the random stream that draws the model's initial parameters. It is used if Config.Initial is
+// nil.
 func (c *Config) InitStream() *rng.Stream { return c.Roots.Run.Stream(rng.Init, 0, 0) }
 
 // Observer is a function that a runner calls with every broadcast of the server.
 type Observer func(Broadcast)
 
-// Broadcast is a message of the server to its clients: the global model v̂_k. It contains the updates of all rounds
-// below k of all clients, and perhaps some later ones.
+// Broadcast is a message of the server to its clients: the global model v̂_k. It contains the updates of all clients
+// for the rounds below k, and perhaps some later updates.
 type Broadcast struct {
 	K         int
 	GradComps int       // least number of gradients of each client that v̂_k contains, computed from the nominal sizes
@@ -133,7 +133,8 @@ type Broadcast struct {
 	V         []float32 // v̂_k itself: do not keep or change it
 }
 
-// Result is the result of a finished run.
+// Result is the result of a finished run: the final model, the time, the staleness, and each client's ledger of
+// released rounds.
 type Result struct {
 	Params  []float32 // the final global model
 	Run     dp.Run    // the rounds of each client, and the part of K that was left over

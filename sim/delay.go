@@ -10,18 +10,18 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Delay is the permissible delay Υ(k, i): whether a client may compute round i when the newest global model that it
-// has received is v̂_k. Permits(k, i) must be true whenever k ≥ i, or clients could wait forever. Implementations
-// must be immutable.
+// Delay is the permissible delay Υ(k, i): whether a client may compute round i if its newest global model is v̂_k,
+// which contains all rounds below k. Permits(k, i) must be true whenever k ≥ i, or clients could wait forever.
+// Implementations must be immutable.
 type Delay interface {
 	Permits(k, i int) bool
 	String() string
 }
 
-// Dependent is a Delay that differs between clients or depends on the nominal sample sizes s_j. For returns the delay
-// of one client. before[i] is the expected number of gradients before round i, Σ_{j<i} s_j. For may keep before, but
-// must not change it. The Dependent's own method Permits must be true only if Υ(k, i) is true for every client and
-// all sizes.
+// Dependent is a [Delay] that differs between clients, or depends on the batch sizes s_j of the mechanism. Its method
+// For returns the delay of one client. The argument before[i] is the expected number of gradients before round i,
+// Σ_{j<i} s_j. For may keep before, but must not change it. The method Permits of a Dependent must be true only if
+// Υ(k, i) is true for every client and all batch sizes.
 type Dependent interface {
 	Delay
 	For(client int, before []int) Delay
@@ -38,34 +38,36 @@ func permitted(d Delay, client int, before []int) Delay {
 // compute round i if k ≥ i − τ. 0 is synchronous training. The paper uses 1.
 type AtMost int
 
-// Permits reports whether k ≥ i − τ.
+// Permits reports whether a client whose newest global model is v̂_k may compute round i: whether k ≥ i − τ.
 func (tau AtMost) Permits(k, i int) bool { return k >= i-int(tau) }
 
 func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
 
-// Unlimited lets a client compute every round at once, whatever broadcast it has: Υ(k, i) is always
-// true.
+// Unlimited is a [Delay] that lets a client compute every round at once, whatever global model it has: Υ(k, i) is
+// always true.
 type Unlimited struct{}
 
 func (Unlimited) Permits(int, int) bool { return true }
 
 func (Unlimited) String() string { return "unlimited" }
 
-// ByClient is AtMost with a separate τ ≥ 0 for each client.
+// ByClient is a [Delay] with a separate limit τ ≥ 0 for each client, see [AtMost].
 type ByClient []int
 
 // Permits reports whether every client may compute round i: whether k ≥ i − τ for the smallest τ.
 func (taus ByClient) Permits(k, i int) bool { return AtMost(slices.Min(taus)).Permits(k, i) }
 
-// For returns AtMost with the client's τ.
+// For returns the delay of one client: AtMost with the client's τ.
 func (taus ByClient) For(client int, _ []int) Delay { return AtMost(taus[client]) }
 
 func (taus ByClient) String() string { return "clients:" + joined(taus) }
 
-// ByRound is AtMost with a separate τ ≥ 0 for each round i. The last τ holds for all later rounds.
+// ByRound is a [Delay] with a separate limit τ ≥ 0 for each round i, see [AtMost]. The last τ holds for all later
+// rounds.
 type ByRound []int
 
-// Permits reports whether k ≥ i − τ_i, where τ_i is the τ of round i.
+// Permits reports whether a client with broadcast k may start round i: whether k ≥ i − τ_i, where τ_i is the limit of
+// round i.
 func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)-1)] }
 
 func (taus ByRound) String() string { return "list:" + joined(taus) }
@@ -77,14 +79,14 @@ func (taus ByRound) String() string { return "list:" + joined(taus) }
 //
 //	Υ(k, i) ⇔ k ≥ i or Σ_{j=k}^{i−1} s_j ≤ √(t/ln t)
 //
-// with t ≥ 2 and nominal sizes. If all s_i = s, that is about √(i/(s ln(s·i))) rounds, so with a
-// large s training stays synchronous for a long time.
+// with t ≥ 2 and the mechanism's sizes s_j. If all s_i = s, that is about √(i/(s ln(s·i))) rounds, so with a large s
+// training stays synchronous for a long time.
 type SquareRoot struct{}
 
 func (SquareRoot) Permits(k, i int) bool { return k >= i }
 
-// For returns the delay of a client, the same for each client. before[i] is the sum of the nominal sample sizes
-// before round i, Σ_{j<i} s_j.
+// For returns the delay of a client, which is the same for each client. before[i] is the sum of the mechanism's batch
+// sizes before round i, Σ_{j<i} s_j.
 func (SquareRoot) For(_ int, before []int) Delay { return squareRoot{before: before} }
 
 func (SquareRoot) String() string { return "sqrt" }

@@ -9,7 +9,7 @@ import (
 // Invariant is a rule of the protocol that must hold in every state of a run.
 type Invariant string
 
-// These are the invariants. The explorer in the tests checks them in every state of small runs.
+// These are the rules of the protocol, as values of [Invariant]. Tests check them in every state of small runs.
 const (
 	InvariantOnce        Invariant = "each update is applied exactly once"
 	InvariantComplete    Invariant = "v̂_k holds every update of rounds below k"

@@ -79,8 +79,8 @@ func (c *Config) newSchedule() *schedule {
 	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
 }
 
-// InitialModel returns a copy of the initial global model v̂_0: Config.Initial or, if that is nil, the model's
-// default parameters, drawn from InitStream.
+// InitialModel returns a copy of the initial global model: Config.Initial or, if that is nil, the model's default
+// parameters, drawn from InitStream.
 func (c *Config) InitialModel() []float32 {
 	if c.Initial != nil {
 		return slices.Clone(c.Initial)

@@ -9,9 +9,8 @@ import (
 	"proactivedp/dp/claim"
 )
 
-// PlannedEvents returns the events of all T rounds of a client, 0 ≤ client < n, for an accountant. Use it before the
-// run. If clients adapt their sample sizes, the run's ledger may cost less: here every sample has the largest size
-// allowed.
+// PlannedEvents returns all T rounds of one client, 0 ≤ client < n, as events for an accountant, before the run. If
+// clients adapt their batch sizes, every batch counts as the largest that is allowed, so the real run may cost less.
 func (c *Config) PlannedEvents(client int) []dp.Event {
 	m, rounds := c.frame().of(client).mech, c.Run().Rounds
 	if c.Adapt == 0 {
@@ -24,9 +23,9 @@ func (c *Config) PlannedEvents(client int) []dp.Event {
 	return largest.Events()
 }
 
-// PlannedPrivacy returns the guarantee that a run of the configuration will have at δ in (0, 1), computed by acc from
-// PlannedEvents. A run whose clients adapt their sample sizes may cost less. If ctx is cancelled, the error is
-// context.Cause(ctx).
+// PlannedPrivacy returns the privacy guarantee that a run of the configuration will have at δ in (0, 1). The
+// accountant acc computes it from PlannedEvents. If clients adapt their batch sizes, the real run may cost less. If
+// ctx is cancelled, the error is context.Cause(ctx).
 func (c *Config) PlannedPrivacy(ctx context.Context, acc dp.Accountant, delta float64) (claim.Privacy, error) {
 	if err := c.made(); err != nil {
 		return claim.Privacy{}, err

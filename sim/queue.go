@@ -169,8 +169,8 @@ func (a *agenda) remove(match func(event) bool) {
 	}
 }
 
-// ErrClock reports an event that would happen after the end of the virtual clock, about 292 years. A draw from a
-// heavy-tailed distribution can be that long.
+// ErrClock is the error for an event after the end of the virtual clock, about 292 years. Heavy-tailed distributions
+// can draw such a long time.
 var ErrClock = errors.New("the virtual clock cannot hold a time so late")
 
 func (v *Virtual) enter(after time.Duration, e *event) {

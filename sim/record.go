@@ -9,7 +9,7 @@ import (
 // HappeningKind says what happened on the virtual clock.
 type HappeningKind uint8
 
-// These are the kinds of events.
+// These are the values of [HappeningKind].
 const (
 	RoundBegins HappeningKind = iota
 	RoundEnds
@@ -38,7 +38,7 @@ func (k HappeningKind) String() string {
 	return fmt.Sprintf("HappeningKind(%d)", uint8(k))
 }
 
-// AllClients is the value of Happening.Client if an event concerns all clients.
+// AllClients is the value of Happening.Client for an event that concerns all clients.
 const AllClients = -1
 
 // Happening is an event on the virtual clock, as Virtual.Record reports it.
@@ -88,7 +88,7 @@ func (v *Virtual) note(kind HappeningKind, client, number int, down bool) {
 }
 
 // Staleness counts the rounds of a run by their lag: Staleness[l] is the number of rounds with lag l. The lag of
-// round i is i − k if v̂_k was the client's newest broadcast when it began the round.
+// round i is i − k, where v̂_k was the newest global model that the client had when it began the round.
 type Staleness []int
 
 // Add adds rounds of the given lag.

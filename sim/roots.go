@@ -12,7 +12,7 @@ import (
 // client, round), and not on the runner.
 //
 // So a second training with the same client root has the same noise in the same rounds, even with another σ, data set
-// or model. That would be another release, and the shared noise would not protect both: use ForRun for it. A run that is
+// or model. The shared noise would not protect both trainings, so use ForRun for the second one. A run that is
 // resumed, or that sends a message again, is still the same release.
 type Roots struct {
 	// Run draws the default global model v̂_0 and, on the virtual clock, durations, lost messages
@@ -35,9 +35,10 @@ func SharedRoots(root *rng.Root, clients int) Roots {
 	return Roots{Run: root, Clients: slices.Repeat([]*rng.Root{root}, clients)}
 }
 
-// ForRun returns the roots for release number n, so that several trainings can use the same Roots. In each release
-// the clients draw other samples, noise and dropout. The root Run stays the same, so that releases can be compared.
-// For roots that package rng returned, release 0 is r itself. ForRun panics if a client's root has no key.
+// ForRun returns the roots for training number n, so that several trainings can use the same Roots. In each training
+// the clients draw other batches, noise and dropout. The root Run stays the same, so that the trainings can be
+// compared. For roots that package rng returned, training 0 has r itself. ForRun panics if a client's root has no
+// key.
 func (r Roots) ForRun(n uint64) Roots {
 	clients := make([]*rng.Root, len(r.Clients))
 	for i, root := range r.Clients {

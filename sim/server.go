@@ -8,10 +8,10 @@ import (
 )
 
 // Server holds the global model v and records which updates it has applied (the paper's server in ISRReceive). In
-// comments, an update "is in" when it has been applied to v. A Server is not safe for concurrent use.
+// comments, an update "is in" if the server has applied it to v. A Server is not safe for concurrent use.
 //
-// Use NewServer to make one. The methods of a zero Server return an error or, if they return none,
-// may panic.
+// Use NewServer to make one. The methods of a zero Server return an error or, if they have no error result, may
+// panic.
 type Server struct {
 	frame frame
 	sched *schedule
@@ -108,10 +108,10 @@ func (s *serverState) advance(rounds int) bool {
 	return s.k > old
 }
 
-// Expel lets the run continue without a client, 0 ≤ client < n. The updates that the server has applied stay in v.
-// Later updates of the client are refused, and the server no longer waits for them. As with Receive, the result true
-// means that the caller must send a broadcast. Save does not write which clients were expelled: expel them again
-// after Restore.
+// Expel removes a client, 0 ≤ client < n, so that the run continues without it. The updates that the server has
+// applied stay in the global model v. Later updates of the client are refused, and the server no longer waits for
+// them. If Expel returns true, the caller must send a broadcast, as after Receive. Save does not write which clients
+// were expelled: expel them again after Restore.
 func (s *Server) Expel(client int) (broadcast bool) {
 	if s.expelled(client) {
 		return false
@@ -173,14 +173,14 @@ func (s *Server) Has(client, round int) bool {
 }
 
 // Next returns the first round of the client, 0 ≤ client < n, whose update the server has not applied. It returns T
-// if all T updates are applied. If no client was expelled, K is the smallest Next of all clients.
+// if all T updates are applied. If no client was expelled, Server.K is the smallest Next of all clients.
 func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
 
 // Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied, or −1 if
 // there is none. Updates of rounds between Next and Highest may be missing: see Has.
 func (s *Server) Highest(client int) int { return s.state.clients[client].highest() }
 
-// Updates returns the number of updates that were applied to v, of all clients together.
+// Updates returns the number of updates that the server has applied to the global model, of all clients together.
 func (s *Server) Updates() int { return s.state.applied }
 
 // K returns the number k of the newest broadcast: v contains every update of rounds below k. K is T when training is

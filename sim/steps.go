@@ -10,8 +10,8 @@ import (
 )
 
 // Decay names a schedule: how a client's step size falls during training. The formulas use t, the number of gradients
-// that the client has computed before the round: t = Σ_{j<i} s_j, with expected sizes s_j. K is that number after the
-// last round.
+// that the client has computed before the round: t = Σ_{j<i} s_j, with expected sizes s_j. K is the value of t after
+// the last round.
 type Decay string
 
 // These are the step size schedules of the paper's parameter tables, as functions of t.
@@ -21,7 +21,7 @@ const (
 	NoDecay     Decay = "constant" // always η₀
 )
 
-// These schedules end at 0. The paper does not have them. They have no β.
+// These schedules lower the step size to 0 at the end of the training. They are not in the paper, and do not use β.
 const (
 	ZeroDecay   Decay = "zero"   // η₀(1−t/K)
 	CosineDecay Decay = "cosine" // η₀(1+cos(πt/K))/2 (Loshchilov, Hutter, arXiv 1608.03983, without restarts)
@@ -61,7 +61,8 @@ func (s StepSize) Validate() error {
 	return errors.Join(errs...)
 }
 
-// At returns the step size of a round that begins after t of k gradient computations, 0 ≤ t < k. It is above 0.
+// At returns the step size of a round that begins after t of all k gradient computations of the client, 0 ≤ t < k. It
+// is above 0.
 func (s StepSize) At(t, k int) float64 {
 	switch s.Decay {
 	case LinearDecay:

@@ -14,7 +14,7 @@ import (
 // that begins the round to the event that ends it. So the rounds of clients that overlap on the virtual clock are
 // computed at the same time. The result does not depend on Perf.
 //
-// Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they return none,
+// Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they have no error result,
 // may panic.
 type Virtual struct {
 	// Beside is written to checkpoints, and Restore sets it in place. It is for numbers that an
@@ -139,8 +139,8 @@ func (v *Virtual) Model() []float32 { return v.server.Model() }
 // Updates returns how many updates of all clients the server has applied so far.
 func (v *Virtual) Updates() int { return v.server.state.applied }
 
-// ErrStalled reports that a run cannot continue: all clients wait, and no message is under way. This happens only if
-// the Delay breaks its contract: its Υ(k, i) is false for some k ≥ i.
+// ErrStalled is the error for a run that cannot continue: all clients wait, and no message is under way. This happens
+// only with a wrong [Delay], whose Permits(k, i) is false for some k ≥ i.
 var ErrStalled = errors.New("every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {

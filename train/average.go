@@ -38,7 +38,7 @@ func parseAverage(text string) (average, error) {
 		text, noAverage)
 }
 
-// Averages reports whether Spec.Average asks for an averaged model in addition to the last one.
+// Averages reports whether Spec.Average asks for an averaged model, in addition to the last model.
 func (s Spec) Averages() bool { return s.Average != "" && s.Average != noAverage }
 
 // averager computes an average while the run broadcasts.

@@ -11,13 +11,13 @@ import (
 	"proactivedp/plan"
 )
 
-// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the run costs a record
-// at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. The spec's own noise multiplier and target are ignored, and
-// the returned spec records the target. ε counts all rounds of all clients that hold the record, and the private
-// bounds of columns if the spec has them. It is the upper end of the interval that package pld certifies.
+// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the ε of a record is at
+// most targetEpsilon, in [1e-8, 1e4], at the spec's δ. The spec's own noise multiplier and target are ignored, and
+// the returned spec records the target. The ε is the upper end of the interval that package pld certifies. It counts
+// all rounds of all clients that hold the record, and the private bounds of columns if the spec has them.
 //
-// If clients adapt their sample sizes, every sample counts as the largest that a client may draw. If
-// no noise multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
+// If clients adapt their sample sizes, every sample counts as the largest that a client may draw. If no noise
+// multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
 func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err
@@ -33,9 +33,9 @@ func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64
 	return p.Spec, nil
 }
 
-// Calibrate returns a copy of p with the smallest noise multiplier at which it costs a record at most targetEpsilon:
-// see [Source.Calibrate]. It returns an error for a stage, because each participant of a stage has its own noise
-// multiplier.
+// Calibrate returns a copy of p with the smallest noise multiplier at which the ε of a record is at most
+// targetEpsilon: see [Source.Calibrate]. For a [Stage] it returns an error, because each client of a stage has its
+// own noise multiplier.
 func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepared, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -72,9 +72,8 @@ func (s Spec) checkTarget(epsilon float64) error {
 	return nil
 }
 
-// LeastNoise returns the smallest noise multiplier, rounded up to 7 digits, at which the events together cost a
-// record at most epsilon at delta. The noise multipliers of the events themselves are ignored. Calibrate uses
-// LeastNoise.
+// LeastNoise returns the smallest noise multiplier, rounded up to 7 digits, with which the ε of all events together
+// is at most epsilon at delta. It ignores the noise multipliers of the events. Calibrate uses LeastNoise.
 func LeastNoise(ctx context.Context, events []dp.Event, epsilon, delta float64) (float64, error) {
 	sigma, _, err := plan.LeastNoise(ctx, events, epsilon, delta, pld.Accountant{UpperEnd: true})
 	return sigma, err

@@ -97,8 +97,8 @@ type header struct {
 // Checkpoint is an open file that holds the state of a stopped or finished training run. Set Keep.From to it to
 // continue the run.
 //
-// Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they return
-// none, may panic.
+// Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they have no error result,
+// may panic.
 type Checkpoint struct {
 	header
 	path  string

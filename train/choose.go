@@ -14,7 +14,8 @@ import (
 	"proactivedp/sim"
 )
 
-// Open says which settings of a training [Prepared.Choose] may choose. The other settings keep their values.
+// Open says which settings of a training are still undecided, so that [Prepared.Choose] may choose them. The other
+// settings keep their values.
 type Open struct {
 	SampleSize, GradComps, Delta, Clip, Eta0, Schedule bool
 	// Noise says that the noise multiplier will be computed from ε. If it is false, the spec's own one is used.
@@ -28,7 +29,8 @@ type Open struct {
 // computes as many gradients as it has records.
 const UsualEpochs = 20
 
-// UsualEpsilon is the default privacy budget: the ε of a record, if neither an ε nor a noise multiplier is given.
+// UsualEpsilon is the default privacy budget: the ε of a record if the user gives neither an ε nor a noise
+// multiplier.
 const UsualEpsilon = 1
 
 // UsualClip is the clipping norm that [Prepared.Choose] chooses, except for scattering features: see Spec.UsualClip.
@@ -61,7 +63,8 @@ const (
 	scatterWalk = 40
 )
 
-// Scattered reports whether the spec's model gets the scattering features of images (package data/scatter).
+// Scattered reports whether the spec's model trains on scattering features of images (package data/scatter) instead
+// of pixels.
 func (s Spec) Scattered() bool { return strings.HasPrefix(s.FeatureMap, scatter.Name) }
 
 // UsualClip returns the clipping norm C that [Prepared.Choose] chooses for the spec's model and features.
@@ -103,10 +106,10 @@ func (s Spec) InitialStep() string {
 	return text
 }
 
-// Choose fills in the open settings of p's spec for a budget ε, and describes its choices in words. The batch size
-// and the number of rounds are those that the planner recommends, see [plan.Plan.Recommend]. An open noise multiplier
-// is not set: call [Prepared.Calibrate] after Choose. Of the data, Choose uses only how many records each client
-// holds and the number of the model's parameters.
+// Choose sets those settings of p's spec that open allows, for a budget ε, and describes its choices in words. The
+// batch size and the number of rounds are those that the planner recommends, see [plan.Plan.Recommend]. It does not
+// set a noise multiplier: call [Prepared.Calibrate] after Choose. Of the data, Choose uses only how many records each
+// client holds and the number of the model's parameters.
 func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec, string, error) {
 	if err := p.made(); err != nil {
 		return Spec{}, "", err
@@ -311,9 +314,9 @@ const enoughHeldOut = 500
 // than the sampling error of the held-out records.
 const smallBudget = 0.5
 
-// DefaultHoldout returns the default for Spec.Holdout: the share of a client's n training records that is held out to
-// judge models. It is [UsualHoldout], or less if n is so large that about 500 held-out records are enough. Below ε =
-// 0.5 it is half of that, because every record that trains matters more there.
+// DefaultHoldout returns the default of Spec.Holdout: the fraction of a client's n training records that are held out
+// to measure the accuracy of models. It is [UsualHoldout], or less if n is so large that about 500 held-out records
+// are enough. Below ε = 0.5 it is half of that, because every training record matters more there.
 func DefaultHoldout(n int, epsilon float64) float64 {
 	part := min(UsualHoldout, digitsOf(enoughHeldOut/float64(max(n, 1)), 2))
 	if epsilon < smallBudget {

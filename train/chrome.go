@@ -23,8 +23,8 @@ import (
 //   - Arrivals of broadcasts are marks on the client's track. So are lost, resent and duplicated
 //     messages, and the client's departures and returns.
 //
-// Use NewTrace to make one. The methods of a zero Trace return an error or, if they return none, may
-// panic.
+// Use NewTrace to make one. The methods of a zero Trace return an error or, if they have no error result,
+// may panic.
 type Trace struct {
 	w       io.Writer
 	err     error  // the first error of writing

@@ -36,13 +36,14 @@ func (p *Prepared) Work() float64 {
 	return client * float64(p.Config.Clients())
 }
 
-// Judging returns an estimate of the floating-point operations of one evaluation on p.Test. The forward pass of one
-// row counts as a third of a gradient.
+// Judging returns an estimate of the floating-point operations of one evaluation of the model on p.Test. The
+// evaluation of one row counts as a third of a gradient.
 func (p *Prepared) Judging() float64 {
 	return float64(p.Test.Len()) * p.Config.FLOPs() / 3
 }
 
-// Progress returns an observer that calls report, at each broadcast, with the fraction of the run that is done.
+// Progress returns an observer for Prepared.Run. At each broadcast (new global model), it calls report with the
+// fraction of the run that is done.
 func (p *Prepared) Progress(report func(part float64)) sim.Observer {
 	computed := float64(p.Config.Run().Computed)
 	return func(b sim.Broadcast) { report(float64(b.GradComps) / computed) }
@@ -94,9 +95,9 @@ func total(parts []sim.Part) int64 {
 	return int64(sum)
 }
 
-// Fits returns an error if the run would need more memory than there is. limit is the largest memory of the whole
-// process in bytes, including what it uses now. If limit is 0, it is what the machine, the control group and
-// GOMEMLIMIT allow.
+// Fits returns an error if the run would need more memory than limit: the largest memory of the whole process in
+// bytes, including the memory in use now. If limit is 0, it is the limit of the machine, the control group or
+// GOMEMLIMIT.
 func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	if err := p.made(); err != nil {
 		return err
@@ -110,7 +111,8 @@ type Cost struct {
 	Memory int64   // bytes, at most
 }
 
-// Cost returns the cost of the run if it is evaluated the given number of times and has the given number of workers.
+// Cost returns an estimate of the work and the memory of the run with the given number of workers, if its model is
+// evaluated the given number of times.
 func (p *Prepared) Cost(evaluations, workers int) Cost {
 	return Cost{
 		Work:   p.Work() + float64(evaluations)*p.Judging(),

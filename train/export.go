@@ -14,8 +14,8 @@ import (
 )
 
 // Description is the content of the JSON file next to the weights of an exported model: the layers, with the names
-// and shapes of their weights, and the header of the model's file (Saved). A program that reads it can prepare
-// records and evaluate the model. Only the features of images are not described; this program computes them.
+// and shapes of their weights, and the header of the model's file ([Saved]). With it, another program can prepare
+// records and evaluate the model. Image features are not described; only this program computes them.
 type Description struct {
 	Layers []models.Layer `json:"layers"`
 	*Saved

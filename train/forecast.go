@@ -22,7 +22,8 @@ import (
 	"proactivedp/sim"
 )
 
-// Forecast is the answer of a dry run: the expected time, memory and privacy guarantee of a training.
+// Forecast is the result of [Prepared.Forecast]: the expected time, memory and privacy guarantee of a training that
+// has not run.
 type Forecast struct {
 	DryRun      bool         `json:"dry_run"` // always true; shows that this is a Forecast and not a Report
 	Parameters  int          `json:"parameters"`

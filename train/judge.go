@@ -11,12 +11,12 @@ import (
 	"proactivedp/models"
 )
 
-// Judge returns a function that evaluates parameters of the model on p.Test: it returns the spec's metric, which is
-// usually the accuracy.
+// Judge returns a function that evaluates the model with given parameters on p.Test. The function returns the spec's
+// metric, which is usually the accuracy.
 func (p *Prepared) Judge() func(params []float32) float64 { return p.JudgeOn(p.Test) }
 
-// JudgeOn returns a function that evaluates parameters of the model on the given rows of p's data: it returns the
-// spec's metric, which is usually the accuracy.
+// JudgeOn returns a function that evaluates the model with given parameters on the given rows of p's data. The
+// function returns the spec's metric, which is usually the accuracy.
 func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
 	metric, scratch := p.Spec.MetricOf(), p.Config.Model.NewScratch()
 	return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
@@ -41,7 +41,7 @@ func (s Spec) IsAccuracy() bool { return s.MetricOf() == (models.Metric{}) }
 // MetricName returns the name of the spec's metric.
 func (s Spec) MetricName() string { return strings.ReplaceAll(s.MetricOf().String(), "-", " ") }
 
-// MetricValue is the value of the spec's metric for a model, next to its baseline: the best value that is possible
+// MetricValue has the value of the spec's metric for a model, and the baseline: the best value that is possible
 // without looking at the features.
 type MetricValue struct {
 	Name     string  `json:"name"`
@@ -75,15 +75,16 @@ func (s Spec) JudgedOn() string {
 	return "test set"
 }
 
-// JudgedRows has the counts that show whether an accuracy is reliable. It is not if few of its rows are distinct:
-// [data.SplitByRecord] puts all copies of a record on one side, so another seed can give a very different accuracy.
+// JudgedRows has the counts that show whether an accuracy is reliable. An accuracy on few distinct rows is not
+// reliable: [data.SplitByRecord] puts all copies of a record on one side, so another seed can give a very different
+// accuracy.
 type JudgedRows struct {
 	TestRows     int `json:"test_rows"`
 	DistinctRows int `json:"distinct_rows"` // number of distinct records among them
 	MostCopies   int `json:"most_copies"`   // number of copies of the most frequent record
 }
 
-// RowsOf counts the rows and the distinct ones among them.
+// RowsOf returns how many rows there are, and how many of them are distinct.
 func RowsOf(rows data.Subset) JudgedRows {
 	distinct, copies := rows.Distinct()
 	return JudgedRows{rows.Len(), distinct, copies}
@@ -113,9 +114,9 @@ func (r JudgedRows) Warning(heldOut bool) string {
 		decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, why, larger)
 }
 
-// Judgement has the numbers that a reader needs to interpret an accuracy. If one class is frequent, even a model that
-// has learnt nothing can have a high accuracy. Like the accuracy, these numbers depend on the test or held-out rows,
-// which the ε of the training does not cover. See [models.Evaluation].
+// Judgement has the numbers that a reader needs to interpret an accuracy, such as the baseline. If one class is
+// frequent, even a model that has learnt nothing can have a high accuracy. These numbers depend on the test or
+// held-out rows, which the ε of the training does not cover. See [models.Evaluation].
 type Judgement struct {
 	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
 	BeatsMajority bool     `json:"beats_majority"`

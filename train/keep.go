@@ -16,8 +16,7 @@ import (
 	"proactivedp/sim"
 )
 
-// Keep says to which file a training run writes its checkpoints, how often, and from which checkpoint
-// it continues.
+// Keep says where and how often a training writes checkpoints, and from which checkpoint it continues.
 type Keep struct {
 	Path  string      // the file of the newest checkpoint; "" means no checkpoints
 	Key   []byte      // key of the checkpoints, see sim.WriteCheckpoint; nil if there is none
@@ -32,9 +31,9 @@ type Keep struct {
 	Aside bool
 }
 
-// For returns a copy of k for a run of p. Checkpoints then also save watched, a pointer to what an observer has
-// computed so far, or nil. If the run can continue from k.From, For sets watched to the value saved there. Otherwise
-// the copy has no From. The copy is zero if runs of p's spec cannot write checkpoints.
+// For returns a copy of k for a run of p. watched is a pointer to the results of an observer, or nil; checkpoints
+// also save these results. If the run can continue from k.From, For sets *watched to the results saved there.
+// Otherwise the copy has no From. The copy is zero if runs of p's spec cannot write checkpoints.
 func (k Keep) For(p *Prepared, watched any) Keep {
 	if p.Spec.CanKeep() != nil {
 		return Keep{}

@@ -19,7 +19,7 @@ import (
 	"proactivedp/nn"
 )
 
-// These are the names of the models.
+// These are the values of Spec.Model: the names of the models.
 const (
 	Ridge     = "logreg"       // logistic regression with a ridge penalty, see Spec.Lambda
 	Plain     = "logreg-plain" // logistic regression without a penalty

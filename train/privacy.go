@@ -13,7 +13,7 @@ import (
 	"proactivedp/sim"
 )
 
-// PlannedPrivacy returns the guarantee that the run will have, computed before it runs. If ctx is cancelled, the
+// PlannedPrivacy returns the privacy guarantee that the run will have. It does not train. If ctx is cancelled, the
 // error is context.Cause(ctx).
 func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 	if err := p.made(); err != nil {
@@ -28,9 +28,9 @@ func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 	})
 }
 
-// ReleasedPrivacy returns the guarantee of a finished run, computed from the rounds that its clients released. If
-// sample sizes adapt, it may be less than the planned cost; otherwise it is the same. If ctx is cancelled, the error
-// is context.Cause(ctx).
+// ReleasedPrivacy returns the privacy guarantee of a finished run, computed from the rounds that its clients
+// released. With adaptive batch sizes, its ε may be below that of PlannedPrivacy; otherwise the two are equal. If ctx
+// is cancelled, the error is context.Cause(ctx).
 func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (claim.Report, error) {
 	if err := p.made(); err != nil {
 		return claim.Report{}, err

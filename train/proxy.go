@@ -106,10 +106,10 @@ const (
 // ratio is small, because sampling noise is concentrated in the directions that are learnt.
 const sampled = 0.01
 
-// ProxyFraction returns a fraction f for [Spec.Proxy] with which the proxy still predicts the accuracy of p well.
-// size is p's batch size. A smaller batch adds sampling noise, so f is the smallest fraction at which this noise is
-// small enough. It is larger if the proxy's work still stays within a limit. coarse ≥ 1 makes a proxy cheaper and
-// less accurate: it may do only 1/coarse of the work, with coarse times the sampling noise.
+// ProxyFraction returns a fraction f for [Spec.Proxy], such that the proxy (cheaper training) still predicts the
+// accuracy of p well. size is p's batch size. A smaller batch adds sampling noise, so f is the smallest fraction at
+// which this noise is small enough. f is larger if the proxy's work then still stays within a limit. coarse ≥ 1 makes
+// a proxy cheaper and less accurate: it may do only 1/coarse of the work, with coarse times the sampling noise.
 func (p *Prepared) ProxyFraction(size, coarse float64) float64 {
 	work := convexWork
 	if IsNetwork(p.Spec.Model) {

@@ -18,7 +18,7 @@ import (
 	"proactivedp/sim"
 )
 
-// Report is the report of a finished training run.
+// Report has the results of a finished training: accuracy, privacy, time and settings.
 type Report struct {
 	*Accuracy    `json:",omitempty"` // nil for a model of regression
 	Regression   *Regression         `json:"regression,omitempty"` // only of a model of regression

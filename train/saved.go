@@ -28,8 +28,8 @@ import (
 // internal/sealed.
 var savedFormat = sealed.Format{Magic: "proactivedp model\n", Version: 1, Name: "model"}
 
-// Inputs describes the records that a model takes, as they are in a file: it says how to read them and how to prepare
-// them as the training records were prepared.
+// Inputs describes the records that a model takes, as they are in a file: how to read them, and how to prepare them
+// in the same way as the training records.
 type Inputs struct {
 	Features int         `json:"features"`
 	Columns  []string    `json:"columns,omitempty"` // names of the features; absent if they had none
@@ -107,7 +107,7 @@ func classNames(d *data.Dataset) []string {
 	return labels
 }
 
-// Read returns the data set of the run as it was read from its file, before features were computed and inputs scaled.
+// Read returns the data set of the run as it is in its file: without computed features and without scaled inputs.
 func (p *Prepared) Read() *data.Dataset { return p.source.Data() }
 
 // Source returns the Source that prepared the run.
@@ -136,8 +136,8 @@ type Saved struct {
 	model  models.Model
 }
 
-// Save writes the report's model to a file, completely or not at all. If the run has an averaged model, it is that
-// one. in describes the records that the model takes.
+// Save writes the model of the report to a file. If it returns an error, it has written nothing. If the run has an
+// averaged model, Save writes that one. in describes the records that the model takes.
 func (r *Report) Save(path string, in Inputs) error {
 	if err := r.made(); err != nil {
 		return err
@@ -422,9 +422,9 @@ func (s *Saved) Values(d *data.Dataset) ([]float64, error) {
 	return z, err
 }
 
-// Logits returns the logits of the records of d, see [models.Scorer]. Those of record i are the K numbers from index
-// i·K on, where K is the number of classes. [models.Softmax] turns them into probabilities. d must come from
-// Normalised, and the model from OpenModel.
+// Logits returns the logits of the records of d, see [models.Scorer]. For K classes, the logits of record i are the K
+// numbers from index i·K on. [models.Softmax] turns them into probabilities. d must come from Normalised, and the
+// model from OpenModel.
 func (s *Saved) Logits(d *data.Dataset) ([]float64, error) {
 	if err := s.opened(); err != nil {
 		return nil, err

@@ -34,9 +34,9 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 	return runs, nil
 }
 
-// Costliest prepares several runs of the spec, with consecutive seeds that start with the spec's own. seeds is their
-// number, at least 1. It returns the run that costs a record most, by the ε that package pld certifies. So this ε
-// holds for each of the runs. If pld certifies no ε for some of the runs, Costliest returns the first of these.
+// Costliest prepares several runs of the spec with consecutive seeds, beginning with the spec's own. seeds is the
+// number of runs, at least 1. It returns the run with the largest ε of a record, as package pld certifies it. So this
+// ε holds for each of the runs. If pld certifies no ε for some of the runs, Costliest returns the first of these.
 func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared
 	return costliest, nil
 }
 
-// PlannedOfSeeds returns the guarantee that each of several runs of the spec will have. The runs have consecutive
-// seeds, starting with the spec's own. It is the guarantee of the run that costs a record most: see
+// PlannedOfSeeds returns the privacy guarantee that each of several runs of the spec will have. The runs have
+// consecutive seeds, beginning with the spec's own. The guarantee is that of the run with the largest ε: see
 // [Source.Costliest].
 func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (claim.Report, error) {
 	p, err := s.Costliest(ctx, spec, seeds)
@@ -76,9 +76,9 @@ func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (clai
 	return p.PlannedPrivacy(ctx)
 }
 
-// CalibrateSeeds does what Calibrate does, for several runs with consecutive seeds that start with the spec's own: it
-// returns the smallest noise multiplier at which none of the runs costs a record more than targetEpsilon. seeds is the
-// number of runs, at least 1.
+// CalibrateSeeds calibrates the noise, as [Source.Calibrate] does, for several runs with consecutive seeds, beginning
+// with the spec's own: it returns the spec with the smallest noise multiplier at which the ε of a record is at most
+// targetEpsilon in each run. seeds is the number of runs, at least 1.
 func (s *Source) CalibrateSeeds(ctx context.Context, spec Spec, seeds int, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err

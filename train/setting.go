@@ -24,8 +24,8 @@ import (
 // the whole spec. A plan determines only the noise multiplier σ, the batch size s, the number of rounds T, δ, the
 // sampling and the number of clients.
 //
-// Use ReadSetting to make one. The methods of a zero Setting return an error or, if they return
-// none, may panic.
+// Use ReadSetting to make one. The methods of a zero Setting return an error or, if they have no error result,
+// may panic.
 type Setting struct {
 	proposed *Spec
 	planned  plannedRun
@@ -231,7 +231,7 @@ func (p *plannedRun) check() error {
 	return nil
 }
 
-// Over returns the spec of the training: usual, with the fields that the setting's file determines replaced.
+// Over returns a copy of usual in which the fields that the setting's file determines are replaced by its values.
 func (s *Setting) Over(usual Spec) Spec {
 	if s.proposed != nil {
 		return *s.proposed

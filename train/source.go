@@ -15,11 +15,11 @@ import (
 	"proactivedp/sim"
 )
 
-// Source prepares many specs on one data set. It prepares each spec once. The specs share the data, the clients'
+// Source prepares trainings on one data set, each spec only once. The prepared trainings share the data, the clients'
 // rows, the models, and the content of traces, which saves memory. A Source is safe for concurrent use.
 //
-// Use NewSource to make one. The methods of a zero Source return an error or, if they return none,
-// may panic.
+// Use NewSource to make one. The methods of a zero Source return an error or, if they have no error result, may
+// panic.
 type Source struct {
 	data *data.Dataset
 	hash func() string
@@ -48,8 +48,7 @@ func (s *Source) Data() *data.Dataset { return s.data }
 func (s *Source) Hash() string { return s.hash() }
 
 // Prepare prepares the spec as Spec.Prepare does, with the root of the spec's seed. All callers with the same spec
-// get the same value and must not change it. If its features were dropped to free memory (see makeRoom), the spec is
-// prepared again.
+// get the same value and must not change it. If features were dropped to free memory, the spec is prepared again.
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -66,8 +65,8 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	return p, err
 }
 
-// PrepareWith prepares the spec as Spec.Prepare does, with this root. The features of images are shared with other
-// specs.
+// PrepareWith prepares the spec as Spec.Prepare does, with the given root (seed of all randomness). The features of
+// images are shared with other specs.
 func (s *Source) PrepareWith(spec Spec, root *rng.Root) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// These are the names of the runners.
+// These are the values of Spec.Runner.
 const (
 	VirtualRunner = "virtual"
 	HogwildRunner = "hogwild"
@@ -40,8 +40,8 @@ const (
 	DistributedRunner = "distributed"
 )
 
-// Spec has the settings of one training run as plain values. The command line sets them, and a manifest records them.
-// Stored results have the spec in their key.
+// Spec has the settings of one training as plain values. The command line sets them, and a manifest records them.
+// Stored results are found by their spec.
 type Spec struct {
 	Model string `json:"model"`
 	// Data is the name of the data set in reports. Prepare is given the data set itself and does not
@@ -143,7 +143,7 @@ type Spec struct {
 	BoundsEpsilon float64 `json:"bounds_epsilon,omitempty"`
 }
 
-// These are the ways to split a data set into training and test rows.
+// These are the values of Spec.Split: the ways to split a data set into training and test rows.
 const (
 	ShuffledSplit = "shuffled"  // at random; with another number of rows, all rows are split differently
 	RecordSplit   = "by-record" // each record independently, so that (ε, δ) covers the split
@@ -169,8 +169,8 @@ func DefaultSpec() Spec {
 // Prepared is a training that is ready to run: a spec together with a data set. Test has the records for its
 // evaluation: the test set, or the records held out of the training set.
 //
-// Use Source.Prepare or Spec.Prepare to make one. The methods of a zero Prepared return an error or,
-// if they return none, may panic.
+// Use Source.Prepare or Spec.Prepare to make one. The methods of a zero Prepared return an error or, if they have no error result,
+// may panic.
 type Prepared struct {
 	Spec   Spec        // including the hashes of its traces, and the model's FullName
 	Config *sim.Config // the configuration that the runner runs

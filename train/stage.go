@@ -10,9 +10,9 @@ import (
 	"proactivedp/sim"
 )
 
-// Stage is one of several trainings that continue each other, as auto runs them. It has what a stage needs in
-// addition to its spec: the initial model, which is usually the final model of the stage before, and the clients that
-// take part. The other clients of the spec only receive broadcasts.
+// Stage is one of several trainings that continue each other; package auto runs them. It has the facts that a stage
+// needs in addition to its spec: the initial model, which is usually the final model of the stage before, and the
+// clients that take part. The other clients of the spec only receive the global models.
 type Stage struct {
 	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
 	Participants []Participant // at least one, in increasing order of clients

@@ -37,8 +37,8 @@ const (
 	maxStages = 100
 )
 
-// Ledger lists every private training that was ever started in a folder, with its cost. Its file has a
-// form that plan.ReadHistory reads, so other commands can account for it.
+// Ledger lists every private training that was ever started in a folder, with its privacy cost. plan.ReadHistory can
+// read its file, so other commands can count this cost.
 type Ledger struct {
 	// Releases has the rounds of each stage: those of its plan, or more if the script reported more.
 	Releases []dp.Release `json:"releases"`
@@ -46,7 +46,7 @@ type Ledger struct {
 	Stages   []Stage      `json:"stages"`
 }
 
-// State says how far a private training got.
+// State says whether a private training was started, has failed or has finished.
 type State string
 
 // These are the states. If the process of a training was killed, its state stays Started. In every
@@ -213,7 +213,7 @@ func (l *Ledger) Finished(key string) (Stage, bool) {
 	return l.Stages[i], true
 }
 
-// Budget is the (ε, δ) that all private trainings of a ledger together may cost a record.
+// Budget is the ε and δ that all private trainings of a ledger together may cost a record.
 type Budget struct{ Epsilon, Delta float64 }
 
 // Left returns the part of the budget b that the next private training (stage) may cost. The first stage
@@ -261,7 +261,7 @@ type SpentError struct {
 	Unfinished int // how many of the stages did not finish
 }
 
-// Error returns what was spent.
+// Error returns a text with the part of the budget that was spent.
 func (e *SpentError) Error() string {
 	cost := "ε ≤ " + decimal.Up(e.Spent, 6) + " at δ/2, δ/4, …, which leaves δ for another one"
 	if e.Stages == 1 {
@@ -278,16 +278,16 @@ func (e *SpentError) Error() string {
 	return text
 }
 
-// Private runs a private training and returns the ledger, whose last stage it is. key names the request
-// that asks for it; [Ledger.Finished] finds the stage by it.
+// Private runs a private training and returns the ledger, in which this training is the last stage. key names the
+// request for the training; [Ledger.Finished] finds the stage by its key.
 //
-// If the plan does not fit into the budget together with all stages before, or if the ledger cannot be
-// written, the script does not start.
+// If the plan does not fit into the budget together with all stages before, or if the ledger cannot be written, the
+// script does not start.
 //
-// The order of the steps guarantees that the ledger never has less than was spent and reported. First the
-// whole plan is written to the ledger and flushed to disk. Then the script starts. If it reports more than
-// its plan, the ledger is raised before the next line is read. Only then the result is written. So this
-// holds even if a process is killed at any moment. A training that runs again is another stage.
+// The order of the steps guarantees that the ledger never has less than was spent and reported. First the whole plan
+// is written to the ledger and flushed to disk. Then the script starts. If it reports more than its plan, the ledger
+// is raised before the next line is read. Only then the result is written. So this holds even if a process is killed
+// at any moment. A training that runs again is another stage.
 func (t *Trainer) Private(ctx context.Context, task Task, key string, b Budget) (*Ledger, error) {
 	if t == nil || len(t.command) == 0 {
 		return nil, errNoTrainer

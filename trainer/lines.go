@@ -26,8 +26,7 @@ type Point struct {
 	Metric float64 `json:"metric"`
 }
 
-// Rounds is a number of equal steps that the script reports as run, with their noise multiplier and
-// sample rate.
+// Rounds is a number of equal steps that the script reports as done, with their noise multiplier and sample rate.
 type Rounds struct {
 	NoiseMultiplier float64 `json:"noise_multiplier"`
 	SampleRate      float64 `json:"sample_rate"`

@@ -49,8 +49,8 @@ const (
 	Private Role = "private"
 )
 
-// Task is what the script is asked to do. The script reads it as JSON from the file that its last argument
-// names.
+// Task is the request to the script: a training with its plan. The script reads it as JSON from the file that its
+// last argument names.
 type Task struct {
 	Protocol int  `json:"protocol"` // 1
 	Role     Role `json:"role"`

@@ -110,7 +110,7 @@ func Page(p Planner) ([]byte, error) {
 	return pageText(head, foot.String()), nil
 }
 
-// Made returns the page that was embedded when the program was built, or nil if no page was embedded.
+// Made returns the planner page that was embedded when the program was built, or nil if no page was embedded.
 // [PageVersion] returns its version.
 func Made() []byte { return made }
 

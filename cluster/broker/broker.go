@@ -103,8 +103,8 @@ func (e Engine) checkFree(ctx context.Context) error {
 }
 
 // MaxMessage returns the size limit of messages at the broker, in bytes. For a broker that runs elsewhere (e.URL), it
-// connects as p, as Dial does, and asks. For a broker that Start would start, the limit is known; the error then says
-// whether the broker could not listen at its address.
+// connects as p, as Dial does, and asks. For a broker that Start would start, the limit is known without a
+// connection; MaxMessage then returns an error if the broker cannot listen at its address.
 func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
 	if e.URL == "" {
 		return startedMaxMessage, e.checkFree(ctx)

@@ -34,13 +34,13 @@ type Peer struct {
 	Unreachable func(error)
 }
 
-// ErrUnusable is the error for a broker for which it is useless to wait: it refuses the user, cannot be trusted, or
-// lacks something that is needed.
+// ErrUnusable is the error for a broker that does not become usable by waiting: it refuses the user, its certificate
+// is not trusted, or it lacks a needed feature.
 var ErrUnusable = errors.New("cannot be used")
 
-// Dial connects to the broker at url. If the broker is not up yet, Dial waits for it. If ctx is cancelled, the error
-// is context.Cause(ctx). If it is useless to wait, the error wraps ErrUnusable. The connection restores itself after
-// a loss; publishing returns an error while it is lost.
+// Dial connects to the broker at url. If the broker does not answer yet, Dial waits for it. If ctx is cancelled, the
+// error is context.Cause(ctx). If waiting cannot help, the error wraps ErrUnusable. A lost connection is restored
+// automatically; publishing returns an error while it is lost.
 func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 	if err := CheckURL(url); err != nil {
 		return nil, err
@@ -320,7 +320,7 @@ func explained(url string, err error) error {
 	return fmt.Errorf("%w: %s", err, advice)
 }
 
-// ErrNoJetStream reports a broker that keeps no streams.
+// ErrNoJetStream is the error for a broker without JetStream, the part of NATS that stores messages.
 var ErrNoJetStream = errors.New("it has no JetStream: start nats-server with --jetstream")
 
 // askJetStream is how long a broker may take to say whether it can reach JetStream.

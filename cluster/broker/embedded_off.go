@@ -12,7 +12,7 @@ import (
 // Embedded reports whether this program contains a broker.
 const Embedded = false
 
-// Broker is the broker of an Engine.
+// Broker is the message broker that an [Engine] describes.
 type Broker struct{ engine Engine }
 
 // Start returns a reference to the broker at e.URL. Without a URL it returns an error, because this program contains

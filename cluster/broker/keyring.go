@@ -25,7 +25,7 @@ import (
 // Role says what a user of the broker does. It determines the user's permissions.
 type Role string
 
-// These are the roles.
+// These are the values of [Role].
 const (
 	Client   Role = "client"   // a client of a training
 	Operator Role = "operator" // asks for the state of a training, and expels clients

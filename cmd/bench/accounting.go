@@ -22,14 +22,14 @@ func writeAccounting(w io.Writer, runs int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n## Accounting\n\nOne processor, one process, accountant `pld` at its default accuracy. A time "+
-		"is the median of %d runs of one setting; median, 90 %%, 99 %% and longest are over the settings. ε and σ "+
-		"are for add-or-remove adjacency, a plan's comparison and frontier for replace-one as well; sampling is "+
-		"Poisson. The width of an interval is relative to its upper end: %v %% is asked for, and at ε < %v, where a "+
-		"relative width means less, %v %%. Reference settings and budgets are those that public libraries have "+
-		"answered; random settings are log-uniform, q in [%g, %g], σ in [%g, %g], T in [%g, %g], δ in [%g, %g]. "+
-		"Random plans: N in [10⁴, 10⁷], k in [2, 200], ε in [0.01, 5], log-uniform; δ = 1/N, and the σ and T that "+
-		"Theorem simpleF just allows.\n\n",
+	fmt.Fprintf(w, "\n## Accounting\n\nThis section has times of the accountant `pld` at its default accuracy, on one processor in one process. "+
+		"A time is the median of %d runs of one setting; median, 90 %%, 99 %% and longest are over the settings. ε and the noise "+
+		"multiplier σ are for Poisson sampling and add-or-remove adjacency; the comparison and the frontier of a plan also have "+
+		"replace-one.\n\nThe width of an interval is relative to its upper end. The target is %v %%, and %[4]v %% for ε below "+
+		"%[3]v, where a relative width means less.\n\nReference settings and budgets are those that public libraries have answered. "+
+		"Random settings are log-uniform, with sample rate q in [%[5]g, %[6]g], σ in [%[7]g, %[8]g], T steps in [%[9]g, %[10]g] and δ in "+
+		"[%[11]g, %[12]g]. Random plans are log-uniform, with N records in [10⁴, 10⁷], k epochs in [2, 200] and ε in [0.01, 5]; δ is 1/N, "+
+		"and σ and T are just enough for the paper's Theorem simpleF.\n\n",
 		runs, 100*pld.DefaultAccuracy, smallEpsilon, 100*smallAccuracy,
 		minRate, float64(maxRate), minSigma, maxSigma, float64(minRounds), maxRounds, minDelta, maxDelta)
 	fmt.Fprint(w, figureHeader)

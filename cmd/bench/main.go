@@ -81,10 +81,10 @@ func bench(w io.Writer, runs int) error {
 	}
 	fmt.Fprintf(w, "# Benchmarks\n\nMade by `make bench` on %s, %s, %d processors, %s; medians of %d runs.\n\n",
 		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs)
-	fmt.Fprint(w, "## Client rounds\n\nRidge logistic regression on phishing (69 parameters), s = 1, Υ at most 1 "+
-		"round behind, the paper's other parameters. A client round is "+
-		"sampling, the clipped gradient, noise, the local update and both messages. Heap allocation per round is "+
-		"none: `TestNoAllocationPerRound` of package `sim`.\n\n"+
+	fmt.Fprint(w, "## Client rounds\n\nA client round is sampling, the clipped gradient, noise, the local update and both messages. "+
+		"Here it is measured for ridge logistic regression on phishing (69 parameters), with batch size 1, a permissible delay of "+
+		"1 round, and the paper's other parameters. A round allocates no heap memory (`TestNoAllocationPerRound` of package "+
+		"`sim`).\n\n"+
 		"| runner | clients | processors | client rounds per second | ns a round | ns a round / log₂(clients) | peak "+
 		"memory, MiB |\n|---|---|---|---|---|---|---|\n")
 	for _, row := range []struct {
@@ -104,8 +104,8 @@ func bench(w io.Writer, runs int) error {
 		fmt.Fprintf(w, "| %s | %d | %d | %s | %.0f | %.0f | %.0f |\n", row.runner, row.clients, row.procs,
 			thousands(rate), 1e9/rate, 1e9/rate/math.Log2(float64(row.clients)), memory)
 	}
-	fmt.Fprint(w, "\n## All logistic-regression figures\n\nBoth data sets, both models, 5 seeds, the paper's size, "+
-		"nothing computed before; one run.\n\n"+
+	fmt.Fprint(w, "\n## All logistic-regression figures\n\nThe time to make these figures for both data sets and both models, with 5 seeds, all "+
+		"of the paper's gradients, and no stored results; one run.\n\n"+
 		"| processors | seconds | peak memory, MiB |\n|---|---|---|\n")
 	seconds, memory, err := b.figures()
 	if err != nil {

@@ -82,9 +82,9 @@ func (m measured) get(name, unit string) (float64, error) {
 
 // writeNeural measures the kernels and the networks' steps on one processor.
 func writeNeural(w io.Writer, runs int) error {
-	fmt.Fprintf(w, "\n## Networks\n\nOne processor; medians of %d runs of Go benchmarks. A step is the sum of the "+
-		"batch's gradients, clipped, the noise, and the update; "+
-		"a plain step does without norms, clipping and noise, and is measured in turns with private ones. "+
+	fmt.Fprintf(w, "\n## Networks\n\nOn one processor; medians of %d runs of Go benchmarks. A private step is the sum of the "+
+		"batch's clipped gradients, the noise, and the update. "+
+		"A plain step has no norms, clipping and noise. Plain and private steps are measured in turns. "+
 		"Peak is `BenchmarkPeakFMA`: multiply-adds between registers.\n\n", runs)
 	fmt.Fprint(w, figureHeader)
 	kernels, err := suite{pkg: "internal/f32", pattern: "PeakFMA|Gaussian|ProductOfMatrices"}.run(runs)

@@ -366,26 +366,30 @@ func writeOwn(dir string, rows []ownRow) error {
 
 func ownReadme(rows []ownRow, all, targeted ownSummary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# auto and one plain stage
+	fmt.Fprintf(&b, `# auto and one plain training
 
-Made by `+"`make auto-against-plain`"+`. Each table is treated as a file of the user: one client, a split by record, and a
-default δ. The plain stage is one training that spends the whole budget at the first setting of propose, which probed
-a public set. auto holds records out. Differences are auto − plain, in points of test accuracy, with the standard error
-of the mean over %d seeds, or %d below ε = 1.
+Made by `+"`make auto-against-plain`"+`. This page compares the command auto with plain training on the same tables. Each
+table is treated as a user's own file: one client, test rows chosen by a hash, and the default δ.
+
+The *plain* training is one training that spends the whole budget. Its setting is the first one that propose finds on a
+public data set. The command auto also spends the whole budget, but does not train on held-out records. Differences are
+auto − plain, in percentage points of test accuracy, with the standard error of the mean over %d seeds, or %d below
+ε = 1.
 
 ![difference of the accuracies against ε](figure.png)
 
-- %d tables at ε = %v: auto is %+.2f points from the plain stage on average, and %+.2f on the worst table.
-- The first %d tables at all ε and the others, %d cases: %+.2f on average, %+.2f in the worst case.
-- auto was also asked for a target at ε = %v: %g of the way from the baseline to the plain stages' mean accuracy. Of
-  %d plain stages that reach it, auto with the same seed is satisfied in %d.
+- On %d tables at ε = %v, the difference is %+.2f points on average, and %+.2f on the worst table.
+- In all %d cases (the first %d tables also at other ε), the difference is %+.2f points on average, and %+.2f in
+  the worst case.
+- At ε = %v, auto also got a target accuracy: the baseline (always the most frequent class) plus %g of the plain
+  trainings' gain over it. Of %d plain trainings that reach the target, auto with the same seed reports success in %d.
 
-The number of records that auto holds out was chosen after runs on the first six tables, so these are no independent
-test.
+The number of records that auto holds out was chosen after runs on the first six tables, so these six are no
+independent test.
 
 | table | ε | plain | auto | auto − plain: mean | least | most | target | plain reaches it | auto satisfied then |
 |---|---|---|---|---|---|---|---|---|---|
-`, ownSeeds, ownSmallSeeds, targeted.Cases, ownTargeted, targeted.Mean, targeted.Least, ownWhole, all.Cases, all.Mean, all.Least, ownTargeted, ownPart,
+`, ownSeeds, ownSmallSeeds, targeted.Cases, ownTargeted, targeted.Mean, targeted.Least, all.Cases, ownWhole, all.Mean, all.Least, ownTargeted, ownPart,
 		targeted.Reached, targeted.Satisfied)
 	for _, r := range rows {
 		mean, least, most := r.difference()

@@ -47,7 +47,7 @@ func scaleCaption(machine string, cpus int, law *scaleLaw, runs int) string {
 }
 
 // scaleSetting describes what all runs have in common.
-const scaleSetting = "Synthetic rows with 30 entries, or images; s = 1, τ = 1, the paper's noise and default times."
+const scaleSetting = "Synthetic rows with 30 entries, or images; batch size 1, permissible delay 1, the paper's noise and default times."
 
 // lawText returns the law, and how well it fits, in words.
 func lawText(l *scaleLaw) string {
@@ -116,7 +116,8 @@ func writeScaleReadme(w io.Writer, points []scalePoint, law *scaleLaw, runs int)
 		"![processor time of a client round](%s) ![memory](%s)\n\n",
 		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs, scalePicture,
 		scaleMemory)
-	fmt.Fprintf(w, "%s Virtual runs have one processor, hogwild runs all. Time is the processor time of the process "+
+	fmt.Fprintf(w, "%s The runner virtual (a simulated clock) uses one processor, and the runner hogwild (a goroutine for each client) "+
+		"uses all. Time is the processor time of the process "+
 		"in the training loop, which other programs "+
 		"hardly change. The rate is by wall-clock time. Memory is the peak resident memory of the process.\n\n",
 		scaleSetting)
@@ -124,10 +125,11 @@ func writeScaleReadme(w io.Writer, points []scalePoint, law *scaleLaw, runs int)
 	for _, f := range scaleFigures(points) {
 		fmt.Fprint(w, f)
 	}
-	fmt.Fprintf(w, "\n## Law\n\n%s The law was not fitted to networks. For them it is the time of a round without the "+
-		"gradient, and the gradient, which was measured separately, is added. "+
-		"m says by how many doublings the models of all clients and three more vectors exceed a fast "+
-		"memory. Its size is the power of two for which the law fits best.\n\n", lawText(law))
+	fmt.Fprintf(w, "\n## Law\n\nA law, fitted to these measurements, predicts the processor time of a client round in nanoseconds, and the memory. "+
+		"n is the number of clients, and d the number of parameters.\n\n%s\n\nThe law was not fitted to networks. For networks it "+
+		"predicts the time of a round without the gradient; the time of the gradient, measured separately, is added. "+
+		"m is the number of doublings by which the models of all clients and three more vectors exceed a fast "+
+		"memory. The size of this memory is the power of two for which the law fits best.\n\n", lawText(law))
 	fmt.Fprint(w, "| runner | model | d | clients | client rounds per second | ns of processors a round | law, ns | "+
 		"peak memory, MiB | law, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, p := range points {

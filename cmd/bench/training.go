@@ -10,7 +10,7 @@ import (
 
 // writeTraining measures whole trainings of networks in separate processes.
 func (b *bencher) writeTraining(w io.Writer) error {
-	fmt.Fprintf(w, "\n## Training networks\n\nReal data, 5 clients, the paper's parameters; medians of %d runs.\n\n",
+	fmt.Fprintf(w, "\n## Training networks\n\nTraining with 5 clients on real data, with the paper's parameters; medians of %d runs.\n\n",
 		b.runs)
 	fmt.Fprint(w, figureHeader)
 	const minHogwild, minVirtual, maxMiB = 1.85, 1.7, 4096

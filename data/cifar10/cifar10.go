@@ -20,7 +20,7 @@ import (
 
 const (
 	Classes = 10
-	// MaxRecords bounds a file, so that a damaged one cannot use up all memory.
+	// MaxRecords is the largest number of records in a file. The limit keeps a damaged file from using up all memory.
 	MaxRecords = 100_000
 
 	side        = 32

@@ -23,8 +23,8 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// These errors say why there is no verified copy of a file. An error wraps at most one of them. Any other error has a
-// cause other than the file: a cancelled context, an invalid File, or too little memory for its Check.
+// These errors say why there is no verified copy of a file. An error wraps at most one of them. If it wraps none, the
+// cause is not the file: for example, a cancelled context, an invalid File, or too little memory for its Check.
 var (
 	// ErrUnavailable means that the file is not in the cache and could not be obtained: downloads
 	// are off, no source has the whole file, or the cache cannot be written.
@@ -40,7 +40,8 @@ var (
 // MB.
 const DefaultMaxBytes = 256 << 20
 
-// File describes a file of a data set: its names, where to download it, and how to verify it.
+// File describes a file of a data set: its names, the URLs from which it can be downloaded, and the digest or test
+// that verifies it.
 type File struct {
 	// Rel is its path below the folder, slash-separated and local, such as "libsvm/phishing".
 	Rel string

@@ -30,13 +30,13 @@ import (
 	"proactivedp/data"
 )
 
-// Map is the data.FeatureMap of this package: it computes histograms of oriented gradients.
+// Map computes features of images: histograms of oriented gradients. It implements data.FeatureMap.
 type Map struct {
 	Cell int // the side of a cell in pixels, in [1, MaxCell]
 	Bins int // directions, in [1, MaxBins]
 }
 
-// MaxCell is the largest Map.Cell, in pixels, and MaxBins the largest Map.Bins.
+// MaxCell is the largest Map.Cell, in pixels, and MaxBins is the largest Map.Bins.
 const (
 	MaxCell = 256
 	MaxBins = 64
@@ -46,7 +46,7 @@ const (
 // always 1; with a norm of 10, it is a small part of a clipped gradient.
 const Norm = 10
 
-// Prefix is what the text of a Map begins with, as in hog:4:8.
+// Prefix is the beginning of the text of every Map, such as hog:4:8.
 const Prefix = "hog:"
 
 // String returns hog:CELL:BINS, which Parse reads.
@@ -91,8 +91,8 @@ func (m Map) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Features returns the number of features of each image of d: Bins for each whole cell. It returns an error if the
-// map is not valid, d has no images, or an image has no room for a cell.
+// Features returns the number of features of each image of d: Bins for each complete cell. It returns an error if the
+// map is not valid, if d has no images, or if an image is smaller than a cell.
 func (m Map) Features(d *data.Dataset) (int, error) {
 	if d == nil {
 		return 0, errors.New("no data set")

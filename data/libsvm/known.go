@@ -10,7 +10,7 @@ import (
 	"proactivedp/data/fetch"
 )
 
-// Known describes a published data set that Load finds by name: its content and where it comes from.
+// Known describes a published data set that Load finds by name: its content and its source.
 type Known struct {
 	Name        string
 	Rows        int
@@ -23,7 +23,8 @@ type Known struct {
 	Licence     string
 }
 
-// Catalogue returns the known data sets. The counts are from LIBSVM and UCI.
+// Catalogue returns the published data sets that Load finds by name. Their counts of rows and features are from
+// LIBSVM and UCI.
 func Catalogue() []Known {
 	const site = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 	return []Known{
@@ -67,7 +68,7 @@ func Catalogue() []Known {
 	}
 }
 
-// Names returns the names of the known data sets.
+// Names returns the names of the published data sets that Load finds.
 func Names() []string {
 	var names []string
 	for _, k := range Catalogue() {
@@ -76,7 +77,8 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the known data set with this name. For an unknown name, the error lists all names.
+// Lookup returns the description of the published data set with this name. For an unknown name, the error lists all
+// names.
 func Lookup(name string) (Known, error) {
 	for _, k := range Catalogue() {
 		if k.Name == name {
@@ -86,9 +88,9 @@ func Lookup(name string) (Known, error) {
 	return Known{}, fmt.Errorf("data set = %q, must be one of %q", name, Names())
 }
 
-// Load finds the known data set with this name as the file libsvm/NAME, reads it and verifies it. locator says where
-// to look. The error wraps one of the errors of package fetch, such as fetch.ErrUnavailable, if the file was not
-// found.
+// Load finds the published data set with this name as the file libsvm/NAME, reads it and verifies its content.
+// locator says where to look. If the file was not found, the error wraps one of the errors of package fetch, such as
+// fetch.ErrUnavailable.
 func Load(ctx context.Context, name string, locator fetch.Locator) (*data.Dataset, error) {
 	k, err := Lookup(name)
 	if err != nil {

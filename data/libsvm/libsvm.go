@@ -1,4 +1,4 @@
-// Package libsvm reads and writes data sets in the text format of LIBSVM (C.-C. Chang and C.-J.
+// Package libsvm reads data sets in the text format of LIBSVM (C.-C. Chang and C.-J.
 // Lin, "LIBSVM: a library for support vector machines", ACM TIST 2(3), 2011). It finds and
 // downloads the data sets that this project uses.
 //
@@ -37,7 +37,7 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Limits for files, so that a damaged file cannot use up all memory.
+// These are limits for files. They keep a damaged file from using up all memory.
 const (
 	// MaxIndex is the largest index, so that columns and their number fit an int32.
 	MaxIndex = math.MaxInt32 - 1

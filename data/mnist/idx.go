@@ -33,7 +33,7 @@ const (
 	Std  = 0.3081
 )
 
-// Limits for files, so that a damaged file cannot use up all memory.
+// These are limits for files. They keep a damaged file from using up all memory.
 const (
 	// maxSide is the largest height and width.
 	maxSide = 1 << 12

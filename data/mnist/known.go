@@ -28,7 +28,8 @@ const (
 	Licence = "none stated by the authors; often quoted as CC BY-SA 3.0"
 )
 
-// Fashion and Kuzushiji are the names of the other data sets in this format that LoadNamed can load.
+// Fashion and Kuzushiji are the names of two other data sets in MNIST's format that LoadNamed can load: Fashion-MNIST
+// and KMNIST.
 const (
 	Fashion   = "fashion-mnist"
 	Kuzushiji = "kmnist"

@@ -31,8 +31,8 @@ func (m Map) planes() int {
 	return 3
 }
 
-// Constants returns the SHA-256, in hexadecimal, of the package's public constants: the means,
-// deviations and correlations of random images.
+// Constants returns the SHA-256, in hexadecimal, of the public constants of this package: the means, deviations and
+// correlations of features of random images.
 func (m Map) Constants() string {
 	sum := sha256.Sum256(stored)
 	return hex.EncodeToString(sum[:])

@@ -36,8 +36,8 @@ import (
 	"proactivedp/data"
 )
 
-// Map is the data.FeatureMap of this package: it computes scattering transforms. A zero field means the default,
-// which depends on the number of channels.
+// Map computes features of images: scattering transforms. It implements data.FeatureMap. A zero field means the
+// default, which depends on the number of channels.
 type Map struct {
 	Colour string  // Opponent or RGB, or "" for Opponent; for images of three channels
 	Root   string  // Yes or No, or "" for Yes with three channels and No with one
@@ -66,7 +66,7 @@ const (
 // from which the package's constants were computed.
 const Norm = 10
 
-// Name is the text of the zero Map, and the beginning of the text of every other Map.
+// Name is "scatter", the text of the zero Map. The text of every other Map begins with it.
 const Name = "scatter"
 
 // String returns the map as text, which Parse reads. It has the options that are not zero.
@@ -149,8 +149,8 @@ func (m Map) Validate() error {
 	return errors.Join(errs...)
 }
 
-// For returns m with the default for d in place of every zero option. It returns an error if m is not valid or cannot
-// be computed for d.
+// For returns a copy of m in which each zero option has the default for the images of d. It returns an error if m is
+// not valid or cannot be computed for d.
 func (m Map) For(d *data.Dataset) (Map, error) {
 	if d == nil {
 		return Map{}, errors.New("no data set")

@@ -72,7 +72,7 @@ func Phishing(root *rng.Root) *data.Dataset {
 	return d
 }
 
-// Names returns the names of the stand-ins.
+// Names returns the names of the stand-ins: random data sets that replace the real ones.
 func Names() []string {
 	var names []string
 	for _, s := range shapes() {
@@ -84,7 +84,8 @@ func Names() []string {
 	return names
 }
 
-// Is reports whether name has the form of a stand-in's name: one of Names, perhaps followed by a colon and any text.
+// Is reports whether name has the form of a stand-in's name: one of [Names], possibly with a colon and more text
+// after it.
 func Is(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return slices.Contains(Names(), base)
@@ -106,9 +107,9 @@ func Check(name string) error {
 	return err
 }
 
-// Make returns the stand-in with this name, drawn from root. A stand-in for images has as many rows as the real set,
-// or the number after a colon, as in "synth-mnist:7000". For an unknown name, the error lists the names. A root
-// without a key is an error.
+// Make returns the stand-in (random data set) with this name, drawn from root. A stand-in for images has as many rows
+// as the real set, or the number after a colon, as in "synth-mnist:7000". For an unknown name, the error lists the
+// names. A root without a key is an error.
 func Make(name string, root *rng.Root) (*data.Dataset, error) {
 	found, err := find(name)
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 // Numbers says how a file writes numbers: it is one of NumberForms, or "", which means 1234.5.
 type Numbers string
 
-// NumberForms are the forms in which a file may write numbers. Each is the number 1234.5 in that form.
+// NumberForms lists the ways in which a file may write numbers. Each element is the number 1234.5, written in one of
+// them.
 var NumberForms = []string{"1234.5", "1234,5", "1,234.5", "1.234,5", "1 234,5", "1 234.5", "1'234.5", "1'234,5"}
 
-// ParseNumbers returns the form for an example: the number 1234.5 as the file writes it. It must be one of
-// NumberForms.
+// ParseNumbers returns the way in which a file writes numbers, from an example: the number 1234.5 as the file writes
+// it. The example must be one of NumberForms.
 func ParseNumbers(example string) (Numbers, error) {
 	for _, form := range NumberForms {
 		if example == form {

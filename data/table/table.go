@@ -39,7 +39,7 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Limits for files, so that a damaged file cannot use up all memory.
+// These are limits for files. They keep a damaged file from using up all memory.
 const (
 	MaxLine    = 16 << 20 // largest length of a line, in bytes
 	MaxColumns = 1 << 20
@@ -91,7 +91,8 @@ type Options struct {
 	Unlabelled bool
 }
 
-// Kept receives the text of columns that are carried over unchanged next to the features, such as customer numbers.
+// Kept receives the text of columns, such as customer numbers, that are copied unchanged to the output next to the
+// predictions.
 type Kept struct {
 	// Names are the names of the columns. If Options.Named is given and lacks the features of such a
 	// column, the column is not used as a feature.

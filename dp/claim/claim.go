@@ -22,8 +22,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Claim is the guarantee that one accountant proves for a release. It protects a record, or a person with
-// up to Group records.
+// Claim is the privacy guarantee that one accountant proves for a release (a list of rounds). It protects a record
+// or, if Group is above 1, a person with up to Group records.
 type Claim struct {
 	// The three ε are those of a dp.Bound. If the accountant proves no upper end, all three are nil, and
 	// Reason says why. They may be the ε of another release that costs at least as much. Then Kind is
@@ -45,12 +45,12 @@ type Claim struct {
 	Reason      string `json:"reason,omitempty"`
 }
 
-// Of returns the claim that acc proves for the composition of the events, at δ in (0, 1). If acc
-// proves nothing, the claim has no ε, but a Reason. The error
+// Of returns the claim that the accountant acc proves for all events together, at δ in (0, 1). If acc proves nothing,
+// the claim has a Reason and no ε. The error
 //
 //   - is context.Cause(ctx), soon after ctx is cancelled;
-//   - wraps dp.ErrSharedNoise if events of two mechanisms name one source of noise, because nothing
-//     can be claimed then;
+//   - wraps dp.ErrSharedNoise if events of two mechanisms name one source of noise, because nothing can be claimed
+//     then;
 //   - or says what is invalid in the events or in δ.
 func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64) (Claim, error) {
 	if _, err := dp.Compose(events); err != nil {
@@ -83,9 +83,8 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 	return c, nil
 }
 
-// AtMost returns a claim about another release, which must cost at most as much as the one that c is
-// about. The claim keeps only the upper end of ε. why becomes the Reason; let it describe the other
-// release.
+// AtMost returns a claim about another release, which costs at most as much as the release of c. The claim keeps only
+// the upper end of ε. why becomes the Reason; it should describe the other release.
 func (c Claim) AtMost(why string) Claim {
 	if c.EpsilonUpper != nil {
 		zero, upper := 0.0, *c.EpsilonUpper
@@ -94,9 +93,9 @@ func (c Claim) AtMost(why string) Claim {
 	return c
 }
 
-// Plus returns the claim about the release of c together with a second release that is (epsilon,
-// 0)-differentially private, by basic composition: the upper ends of ε add up. why becomes the Reason; let
-// it describe the second release.
+// Plus returns the claim about two releases together: that of c, and another one that is (epsilon, 0)-differentially
+// private. By basic composition, the upper ends of ε add up. why becomes the Reason; it should describe the second
+// release.
 func (c Claim) Plus(epsilon float64, why string) Claim {
 	c = c.AtMost(why)
 	if c.EpsilonUpper != nil {
@@ -106,8 +105,7 @@ func (c Claim) Plus(epsilon float64, why string) Claim {
 	return c
 }
 
-// Least returns c, but with the ε of o if o guarantees a smaller one. Both claims must be about the same
-// release.
+// Least returns c, or c with the ε of o if that is smaller. Both claims must be about the same release.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,

@@ -8,9 +8,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Privacy is a training's guarantee in two views. PerClient protects a record in the rounds of one client
-// that holds it. PerRecord protects a record in all rounds that use it: if clients share their records, it
-// composes the rounds of all clients.
+// Privacy is the guarantee of a training in two views. PerClient counts the rounds of one client that holds a record.
+// PerRecord counts all rounds that use the record: if clients share their records, the rounds of all clients.
 type Privacy struct {
 	PerClient Claim `json:"per_client"`
 	PerRecord Claim `json:"per_record"`

@@ -11,8 +11,8 @@ import (
 	"proactivedp/rng"
 )
 
-// View is what a [Report] says about one accountant's claim, either per client or per record (see
-// [Privacy]). Its fields, except SampleRate, are those of [Claim].
+// View has what a [Report] says about the claim of one accountant, either per client or per record (see [Privacy]).
+// Its fields, except SampleRate, are the same as in [Claim].
 type View struct {
 	EpsilonLower *float64 `json:"epsilon_lower"`
 	Epsilon      *float64 `json:"epsilon"`
@@ -27,8 +27,8 @@ type View struct {
 	Reason       string   `json:"reason,omitempty"`
 }
 
-// ClosedForm has the claims of the paper's closed form, with the keys of [Report]. The keys above
-// PerClient are those of PerRecord.
+// ClosedForm has the claims by the paper's closed form, with the keys of [Report]. The fields before PerClient repeat
+// those of PerRecord.
 type ClosedForm struct {
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Accountant   string   `json:"accountant"`
@@ -71,9 +71,9 @@ type Report struct {
 	Drawn string `json:"drawn,omitempty"`
 }
 
-// Drawn returns the sentence of a privacy statement about how samples and noise are drawn: exactly or in
-// floating point. names are the sources of the noise. The sentence is empty for a simulation in floating
-// point: its noise protects nothing, so its low bits do not matter.
+// Drawn returns a sentence for a privacy statement: whether samples and noise are drawn exactly or in floating point.
+// names are the sources of the noise. For a simulation in floating point the sentence is empty, because its noise
+// protects nothing.
 func Drawn(exact bool, names []rng.Name) string {
 	switch {
 	case exact:
@@ -84,8 +84,8 @@ func Drawn(exact bool, names []rng.Name) string {
 	return "in floating point: low bits of a release may reveal records, which ε does not cover; use --exact for a release"
 }
 
-// Closed returns the report's claims by the closed form, also for a report of an older version. They have
-// no ε if the closed form does not apply.
+// Closed returns the claims by the paper's closed form, also for a report of an older version. If the closed form
+// does not apply, the claims have no ε.
 func (r Report) Closed() ClosedForm {
 	if c := r.Current().ClosedForm; c != nil {
 		return *c
@@ -130,8 +130,10 @@ func newReport(sigma float64, noise []rng.Name, best, certified Privacy) Report 
 	}
 }
 
-// Current returns r in the form of this version. Use it for a report that was read from a file. In older
-// versions, the top-level fields, PerClient and PerRecord were those of the closed form.
+// Current returns r in the layout of this version. Use it for a report that was read from a file, which an older
+// version may have written. There, PerClient, PerRecord and the fields that repeat PerRecord had the claims of the
+// closed form. Current moves these claims to ClosedForm, and puts those of Certified in their place, unless only the
+// closed form covers the training. It returns other reports unchanged.
 func (r Report) Current() Report {
 	if r.ClosedForm != nil || r.Accountant != (closedform.Accountant{}).Name() {
 		return r

@@ -21,11 +21,11 @@ const shown = 5
 func up(v float64) string   { return decimal.Up(v, shown) }
 func down(v float64) string { return decimal.Down(v, shown) }
 
-// Unit is the unit that a privacy statement protects.
+// Unit says what a privacy statement counts for a record: the rounds of one client, or of all clients.
 type Unit string
 
-// These are the units of privacy. Their ε differ if several clients hold a record: PerClient counts the
-// rounds of one client, PerRecord those of all clients.
+// These are the values of [Unit]. Their ε differ if several clients hold a record: PerClient counts the rounds of one
+// client, and PerRecord those of all clients.
 const (
 	PerRecord Unit = "one record, in all rounds of all clients that hold it"
 	PerClient Unit = "one record of one client, in the rounds of that client only"

@@ -42,8 +42,8 @@ func Holds(cs []Condition, theorem string) bool {
 	return found
 }
 
-// Setting describes a client's run and the (ε, δ) that it is meant to satisfy. In a real run, Rounds,
-// Computed and MaxSize are whole numbers. A planner may use other numbers.
+// Setting describes the run of one client, and the (ε, δ) that it should satisfy. In a real run, Rounds, Computed and
+// MaxSize are whole numbers. A planner may use other numbers.
 type Setting struct {
 	N        int     // size of the data set, in [1, MaxN]
 	Rounds   float64 // T > 0

@@ -25,8 +25,8 @@ import (
 //     (minK), (minT) and ε < ½.
 type Form string
 
-// These are the two forms. A guarantee is claimed only with Corrected, whose γ is larger. Printed
-// serves only to compare with the paper's numbers.
+// These are the values of [Form]. A guarantee is claimed only with Corrected, whose γ is larger. Printed serves only
+// to compare with the paper's numbers.
 const (
 	Corrected Form = "corrected"
 	Printed   Form = "printed"
@@ -82,9 +82,8 @@ func (c *curve) rhs(a, d float64) float64 {
 	return 2/all + 16*a*a/all*(c.sigma/first+e3/(c.sigma*second))*c.exponent
 }
 
-// MaxAlphaBar returns the end of the range in which RHS is defined: RHS takes 0 ≤ ᾱ < this value. It is
-// h(σ) (see H) for the inequality as printed, and min{h(σ), 3-2√2} for the corrected one. σ must be
-// positive.
+// MaxAlphaBar returns the upper limit of the argument ᾱ of [RHS], which is defined for 0 ≤ ᾱ < this limit. The limit
+// is h(σ) (see H) for the inequality as printed, and min{h(σ), 3-2√2} for the corrected one. σ must be positive.
 func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err

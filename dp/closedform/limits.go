@@ -7,9 +7,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Limits holds the least number of rounds, and the largest mean sample size, with which a client may
-// compute K = kN gradients (k epochs of N records) and stay within (ε, δ) by Theorem simpleF. [Limit]
-// computes it.
+// Limits has the limits that Theorem simpleF sets for a client that computes K = kN gradients (k epochs of N records)
+// within (ε, δ): the least number of rounds, and the largest mean batch size. [Limit] computes them.
 type Limits struct {
 	Gamma float64 // γ, rounded up
 	// TTreq3 and TTreq1 are the T at which conditions (treq3) and (treq1) of Theorem simpleF hold

@@ -16,8 +16,8 @@ var _ dp.Accountant = MomentAccountant{}
 // Name returns "closed-form-moments".
 func (MomentAccountant) Name() string { return "closed-form-moments" }
 
-// Epsilon implements dp.Accountant by [Moments.MinEpsilon]. Its Bound is of
-// kind dp.Upper.
+// Epsilon returns the ε of the events at the given δ, as dp.Accountant requires, by [Moments.MinEpsilon]. Its Bound
+// is of kind dp.Upper.
 func (a MomentAccountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err
@@ -33,8 +33,8 @@ func (a MomentAccountant) Epsilon(ctx context.Context, events []dp.Event, delta 
 	return epsilonBound(a, eps, delta), nil
 }
 
-// Delta implements dp.Accountant by [Moments.LeastDelta]. Its Bound is of kind
-// dp.Upper.
+// Delta returns the δ of the events at the given ε, as dp.Accountant requires, by [Moments.LeastDelta]. Its Bound is
+// of kind dp.Upper.
 func (a MomentAccountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err

@@ -7,9 +7,8 @@ import (
 	"proactivedp/dp"
 )
 
-// The ranges of the arguments, ends included. The package's functions are tested in these ranges
-// and at their corners. Inside them nothing overflows float64. They are far wider than any use.
-// Values outside are refused by name.
+// These are the ranges of the arguments of this package, ends included. They are far wider than any practical use. In
+// these ranges nothing overflows float64, and tests try their corners. Values outside are refused by name.
 const (
 	MinDelta = 1e-300 // δ must also be below 1
 	MaxN     = 1 << 53

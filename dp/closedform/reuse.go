@@ -98,11 +98,11 @@ func NewBudget(n int, eps, delta float64) (*Budget, error) {
 	return b, nil
 }
 
-// Sigma returns the least noise multiplier that every task must use: σ_eq(ε, δ), see the function
-// Sigma.
+// Sigma returns the least noise multiplier that every task (training) of the budget must use: σ_eq(ε, δ), see the
+// function [Sigma].
 func (b *Budget) Sigma() float64 { return b.sigma }
 
-// MaxSize returns the largest sample size that a round of any task may have, ⌊N/(e·σ_eq)⌋. It may be 0.
+// MaxSize returns the largest batch size that a round of any task (training) may have, ⌊N/(e·σ_eq)⌋. It may be 0.
 func (b *Budget) MaxSize() int { return int(b.maxRate() * float64(b.n)) }
 
 func (b *Budget) maxRate() float64 { return (1 - 2*slack) / (math.E * b.sigma) }
@@ -110,11 +110,11 @@ func (b *Budget) maxRate() float64 { return (1 - 2*slack) / (math.E * b.sigma) }
 // total is the largest allowed cost: ε/2, rounded down because thm1 rounds its noise up.
 func (b *Budget) total() float64 { return b.eps / 2 * (1 - 4*slack) }
 
-// Tasks returns the recorded tasks.
+// Tasks returns the tasks (trainings) that the budget has recorded.
 func (b *Budget) Tasks() []Task { return slices.Clone(b.tasks) }
 
-// Remaining returns how many rounds of constant sample size the next task may have. The size must
-// be in [1, N]. Above MaxSize the result is 0.
+// Remaining returns how many rounds of the given batch size the next task (training) may have. The size must be in
+// [1, N]. Above MaxSize the result is 0.
 func (b *Budget) Remaining(size int) (int, error) {
 	if err := b.made(); err != nil {
 		return 0, err

@@ -12,8 +12,9 @@ import (
 // Thm1 is the value of Condition.Theorem for conditions of the paper's Theorem thm1.
 const Thm1 = "thm1"
 
-// C returns the function c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)} in the paper's Theorem thm1, for r, ρ ≥
-// 0 and ρ̂, x > 0. The noise that the theorem requires is proportional to 1/√c. C is computed without
+// C returns c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)}, which decides how much noise the paper's Theorem thm1 requires: σ
+// is proportional to 1/√c. r comes from [R], ρ and ρ̂ are [Moments.Rho] and [Moments.RhoHat], and x is ε/(kŜ₁), where
+// k is [Moments.Epochs] and Ŝ₁ is Moments.S1, the mean sample rate. r, ρ ≥ 0 and ρ̂, x > 0. C is computed without
 // cancellation. At r = 0 it is min{1, 2/(ρ̂x)}.
 func C(r, rho, rhoHat, x float64) float64 {
 	return min(2/(math.Sqrt(1+2*r*rho*x)+1), 2/(rhoHat*x))

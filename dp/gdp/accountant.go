@@ -35,7 +35,7 @@ var _ dp.Accountant = Accountant{}
 // Name returns "gdp".
 func (Accountant) Name() string { return "gdp" }
 
-// Epsilon implements dp.Accountant.
+// Epsilon returns the ε of the events at the given δ, as dp.Accountant requires.
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err
@@ -57,8 +57,8 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return b, nil
 }
 
-// Delta implements dp.Accountant for ε up to [Largest]. Larger ε are dp.ErrNotCovered. If an exact
-// δ is below [LeastExact], the Bound is dp.Upper, and its upper end is above 0.
+// Delta returns the δ of the events at the given ε, as dp.Accountant requires. For ε above [Largest], the error wraps
+// dp.ErrNotCovered. If an exact δ is below [LeastExact], the Bound is dp.Upper, and its upper end is above 0.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err

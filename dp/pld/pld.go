@@ -18,13 +18,13 @@ const (
 	MaxRounds          = 1e12
 	MinDelta           = 1e-100 // δ must also be below 1
 	MaxEpsilon         = 1e6
-	// DefaultAccuracy is the relative width of an interval if [Accountant].Accuracy is 0.
+	// DefaultAccuracy is the default of [Accountant].Accuracy: the width of an interval divided by its upper end.
 	DefaultAccuracy = 1e-3
 	minAccuracy     = 1e-6
 )
 
-// Accountant is the tight accountant: it returns intervals that are proved to contain the true ε or δ. The
-// zero value is ready to use.
+// Accountant is the tightest accountant of this module: it returns intervals that are proved to contain the true ε or
+// δ. The zero value is ready to use.
 type Accountant struct {
 	// Accuracy is the requested relative width of the interval, in [1e-6, 0.5]; 0 means
 	// DefaultAccuracy. The interval is wider if this accuracy would take more than about a second.
@@ -40,8 +40,8 @@ var _ dp.Accountant = Accountant{}
 // Name returns "pld".
 func (Accountant) Name() string { return "pld" }
 
-// Epsilon implements dp.Accountant for δ in [MinDelta, 1). The Bound is of kind dp.Exact if a closed form
-// exists, dp.Upper if no lower end is known or wanted (see UpperEnd), and otherwise dp.Interval.
+// Epsilon returns the ε of the events at δ in [MinDelta, 1), as dp.Accountant requires. The Bound is of kind dp.Exact
+// if a closed form exists, dp.Upper if no lower end is known or wanted (see UpperEnd), and otherwise dp.Interval.
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	bad := dp.CheckDelta(delta, MinDelta)
 	if delta > 0 && delta < MinDelta {
@@ -66,9 +66,9 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return b, nil
 }
 
-// Delta implements dp.Accountant for ε in [0, MaxEpsilon]. The Bound has the same kind as that of
-// Epsilon, with one exception: if a closed form exists but δ is too small for a normal float64, the
-// kind is dp.Upper. The reported δ is never 0.
+// Delta returns the δ of the events at ε in [0, MaxEpsilon], as dp.Accountant requires. The Bound has the same kind
+// as that of Epsilon, with one exception: if a closed form exists but δ is too small for a normal float64, the kind
+// is dp.Upper. The reported δ is never 0.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	bounds, err := a.deltas(ctx, events, []float64{epsilon}, maxWork, unlimited)
 	if err != nil {
@@ -77,10 +77,9 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	return bounds[0], nil
 }
 
-// Profile returns the result of Delta for each ε. The ε must not decrease. It takes about a second for any
-// number of ε: if the full accuracy would take longer, the intervals are wider. ε above MaxEpsilon are
-// left out, so the result may be shorter than epsilons. If all are above it, the error wraps
-// dp.ErrNotCovered.
+// Profile returns the δ of the events for each given ε, as Delta does. The ε must not decrease. It takes about a
+// second for any number of ε: if the full accuracy would take longer, the intervals are wider. ε above MaxEpsilon are
+// left out, so the result may be shorter than epsilons. If all ε are above it, the error wraps dp.ErrNotCovered.
 func (a Accountant) Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
 	if !slices.IsSorted(epsilons) {
 		return nil, errors.New("the epsilons of a profile must not decrease")

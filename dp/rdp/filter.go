@@ -142,7 +142,7 @@ type Filter struct {
 	lastDivergences []float64
 }
 
-// NewFilter returns an unspent filter. The error is that of [Limits.Validate].
+// NewFilter returns a filter with these limits, of which nothing is spent. The error is that of [Limits.Validate].
 func NewFilter(l Limits) (*Filter, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -158,9 +158,9 @@ func (f *Filter) Limits() Limits {
 	return l
 }
 
-// Needs returns the least ε at which a filter with the same δ and orders would have let through all rounds
-// so far; see [Limits.Needs]. It is 0 before the first round. It shows how much of the budget is used, and
-// is not a guarantee; for that see [Filter.Guarantee].
+// Needs returns the least ε at which a filter with the same δ and orders would have let through all rounds so far;
+// see [Limits.Needs]. It is 0 before the first round. It shows how much of the budget is used. It is not a guarantee;
+// for that see [Filter.Guarantee].
 func (f *Filter) Needs() float64 {
 	if f.kind.Sampling == "" {
 		return 0
@@ -168,13 +168,12 @@ func (f *Filter) Needs() float64 {
 	return f.needs(f.spent)
 }
 
-// Used returns the fraction of the budget, in [0, 1], that the rounds so far have used; see
-// [Limits.Used].
+// Used returns the fraction of the budget, in [0, 1], that the rounds have used so far; see [Limits.Used].
 func (f *Filter) Used() float64 { return f.used(f.spent) }
 
-// Guarantee returns the bound for everything that the filter lets through: the whole ε at the whole δ,
-// even if little is spent, and however the rounds were chosen. Adjacency and sampling are those of the
-// rounds, and empty before the first round.
+// Guarantee returns the bound for everything that the filter lets through: the filter's ε at its δ. The bound holds
+// however the rounds were chosen, and is the same if only a part of the budget is spent. Adjacency and sampling are
+// those of the rounds, and empty before the first round.
 func (f *Filter) Guarantee() dp.Bound {
 	if err := f.made(); err != nil {
 		panic(err) // otherwise ε = 0 would be claimed
@@ -189,15 +188,15 @@ func (f *Filter) Guarantee() dp.Bound {
 // FilterName is the value of dp.Bound.Accountant in the guarantee of a Filter.
 const FilterName = "rdp-filter"
 
-// Spend records the events as spent, or refuses all of them and records nothing. Call it before the
-// rounds are released. Recorded rounds that never ran still count. The error wraps
+// Spend adds the cost of the events to the spent budget, or refuses all of them and changes nothing. Call it before
+// the rounds are released. Recorded rounds that never ran still count. The error wraps
 //
 //   - ErrBudgetSpent, if the events would exceed the budget;
-//   - dp.ErrNotCovered, if [Accountant] does not cover them, or if their sampling or adjacency
-//     differs from that of earlier rounds;
+//   - dp.ErrNotCovered, if [Accountant] does not cover them, or if their sampling or adjacency differs from that of
+//     earlier rounds;
 //   - dp.ErrSharedNoise, if they name the noise of rounds of another mechanism.
 //
-// It is context.Cause(ctx) once ctx is cancelled.
+// If ctx is cancelled, the error is context.Cause(ctx).
 func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {
 	if err := f.made(); err != nil {
 		return err
@@ -244,8 +243,8 @@ func (f *Filter) ownNoise(events []dp.Event) (map[rng.Name]dp.Event, error) {
 	return runs, nil
 }
 
-// Remaining returns how many rounds equal to e the filter would let through now, at most 2^53. It
-// ignores e.Count. Errors are those of Spend, except ErrBudgetSpent.
+// Remaining returns how many rounds equal to e the filter would let through now, at most 2^53. It ignores e.Count.
+// Errors are those of Spend, except ErrBudgetSpent.
 func (f *Filter) Remaining(ctx context.Context, e dp.Event) (int, error) {
 	if err := f.made(); err != nil {
 		return 0, err

@@ -70,8 +70,8 @@ var _ dp.Accountant = Accountant{}
 // Name returns "rdp".
 func (Accountant) Name() string { return "rdp" }
 
-// Epsilon implements dp.Accountant. The result is the least over the orders of the ε that the function
-// [Epsilon] returns.
+// Epsilon returns the ε of the events at the given δ, as dp.Accountant requires. It is the least value over the Rényi
+// orders that the function [Epsilon] returns.
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	events, spent := withoutDelta(events)
 	r, b, err := a.release(events, dp.CheckDelta(delta, 0))
@@ -95,8 +95,8 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return b, nil
 }
 
-// Delta implements dp.Accountant. The result is the least over the orders of the δ that the function
-// [Delta] returns. It is at least the smallest positive float64.
+// Delta returns the δ of the events at the given ε, as dp.Accountant requires. It is the least value over the Rényi
+// orders that the function [Delta] returns, and at least the smallest positive float64.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	events, spent := withoutDelta(events)
 	r, b, err := a.release(events, dp.CheckNotNegative("epsilon", epsilon))

@@ -106,10 +106,10 @@ func (s Selection) price(divergence func(alpha float64) float64) (always, overEx
 	return (1 + s.Shape) * min(least, l) * (1 + margin), max(0, math.Log(s.Mean())*(1+margin))
 }
 
-// Epsilon bounds the ε, at δ in (0, 1), of a selection together with one more release. Each trial of the
-// selection releases the events of trial. after lists the events of the other release, for example a
-// training with the selected setting; it may be empty. All events must have the same sampling and
-// adjacency. Errors are those of [Accountant.Epsilon], or say what is invalid in s.
+// Epsilon returns an upper bound on the ε, at δ in (0, 1), of a selection together with one more release. Each trial
+// of the selection releases the events trial. after lists the events of the other release, for example a training
+// with the selected setting; it may be empty. All events must have the same sampling and adjacency. Errors are those
+// of [Accountant.Epsilon], or say what is invalid in s.
 func (s Selection) Epsilon(ctx context.Context, trial, after []dp.Event, delta float64) (dp.Bound, error) {
 	if err := s.Validate(); err != nil {
 		return dp.Bound{}, err

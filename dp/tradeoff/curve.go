@@ -13,8 +13,8 @@ const (
 	Approximation Side = "approximation" // may be on either side: no guarantee
 )
 
-// Label names a curve and says what it is. Accountant, Adjacency and Sampling are empty if the curve is
-// not that of a release.
+// Label names a curve and describes it. Accountant, Adjacency and Sampling are empty if the curve does not belong to
+// a release.
 type Label struct {
 	Name       string       `json:"name"`
 	Side       Side         `json:"side"`
@@ -29,15 +29,15 @@ type Point struct {
 	Beta  float64 `json:"beta"`
 }
 
-// Curve holds points of a trade-off function, by increasing α. Do not interpolate a Lower curve: the
-// function is convex, so a straight line between two of its points may lie above it, which would not be
-// safe.
+// Curve holds points of a trade-off function, by increasing type I error α. Do not interpolate between the points of
+// a curve whose Side is Lower: the function is convex, so a straight line between two points may lie above it and
+// promise too much.
 type Curve struct {
 	Label
 	Points []Point `json:"points"`
 }
 
-// Sample returns the curve with the points (α, f(α)) for the given type I errors α.
+// Sample returns the curve of the function f: the points (α, f(α)) for the given type I errors α.
 func Sample(label Label, f func(alpha float64) float64, alphas []float64) Curve {
 	points := make([]Point, len(alphas))
 	for i, a := range alphas {

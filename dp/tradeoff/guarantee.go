@@ -26,9 +26,9 @@ const MaxGuarantees = 1 << 16
 // Guarantees is a list of (ε, δ) pairs that all hold for the same release.
 type Guarantees []Guarantee
 
-// At returns the best curve that follows from the guarantees: the largest of their f_{ε,δ}(α). It is 0 if
-// gs is empty. With the least δ for every ε ≥ 0, it is the release's own curve (Dong, Roth, Su 2022,
-// Proposition 2.12).
+// At returns, at type I error α, the largest of the curves f_{ε,δ}(α) of the guarantees gs; see [Guarantee.At]. It is
+// 0 if gs is empty. If gs has the least δ for every ε ≥ 0, this is the trade-off curve of the release (Dong, Roth, Su
+// 2022, Proposition 2.12).
 func (gs Guarantees) At(alpha float64) float64 {
 	best := 0.0
 	for _, g := range gs {

@@ -9,8 +9,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Profile says at which ε [Training] asks the accountant for δ: at equidistant points from 0 to the ε that
-// the accountant returns for δ = SmallestDelta.
+// Profile says at which ε [Training] computes δ by the accountant: at equidistant points from 0 to the ε that the
+// accountant returns for δ = SmallestDelta.
 type Profile struct {
 	SmallestDelta float64 // the smallest δ, in (0, 1)
 	Epsilons      int     // how many ε, in [2, MaxGuarantees]
@@ -60,8 +60,8 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 	return curves, nil
 }
 
-// Profiler is implemented by accountants that can return δ for many ε in one call, which is faster than
-// one call for each. [Training] uses it. The ε must not decrease.
+// Profiler is an accountant that can return δ for many ε in one call, which is faster than one call for each ε.
+// [Training] uses it. The ε must not decrease.
 type Profiler interface {
 	Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error)
 }

@@ -13,18 +13,19 @@ import (
 func (a *audit) readme() report.Page {
 	var p report.Page
 	p.Title("The numbers in the paper's tables")
-	p.Text("Every number about privacy in the paper's tables of parameters, budgets and comparisons, recomputed. " +
-		"Written by `proactivedp tables`; nothing here depends on data or chance.")
+	p.Text("This page recomputes every number about privacy in the paper's tables of parameters, budgets and comparisons. " +
+		"The command `proactivedp tables` writes it. Nothing here depends on data or chance.")
 	p.Items([]string{
-		fmt.Sprintf("[%s](%[1]s), [%s](%[2]s): each printed number, the procedure that gives it, the theorem, the %s "+
-			"accountant, a verdict.", listFile, tablesFile, a.accountant),
-		fmt.Sprintf("[%s](%[1]s) and the pictures below: ε over the sample size.", curvesFile),
+		fmt.Sprintf("[%s](%[1]s), [%s](%[2]s): each printed number with the procedure that gives it, the results of "+
+			"the theorem and of the accountant %s, and a verdict.", listFile, tablesFile, a.accountant),
+		fmt.Sprintf("[%s](%[1]s) and the pictures below: ε for each batch size s.", curvesFile),
 	})
 	p.Text("ε is always for one record of one client with N records, at δ = 1/N, for all rounds of the client, "+
-		"with Poisson sampling. The theorem is simpleF, an upper bound for add-or-remove adjacency. "+
-		"Numbers by %s are the upper ends of its intervals, rounded up; the lower ends are in the data. L "+
-		"is ln(1/δ), k = K/N.",
+		"with Poisson sampling. The theorem is the paper's Theorem simpleF, an upper bound for add-or-remove adjacency. "+
+		"Numbers by the accountant %s are the upper ends of its intervals, rounded up; the lower ends are in the CSV files.",
 		a.accountant)
+	p.Text("Symbols: s is the batch size, T the number of rounds, K the number of gradients of the client, k = K/N, σ the noise " +
+		"multiplier, γ a constant of the theorem, and L = ln(1/δ).")
 	a.summary(&p)
 	a.unsettledGamma(&p)
 	a.gammaError(&p)
@@ -35,9 +36,11 @@ func (a *audit) readme() report.Page {
 	a.looseness(&p)
 	a.adjacency(&p)
 	p.Section("What the tables do not include")
-	p.Text("Accuracies, and the cost of choosing C, σ, K and step sizes by them: no ε above includes it. Data " +
-		"sets of other sizes: the guarantee for N = 10000 does not hold for a client with fewer records. A " +
-		"record that several clients hold pays for the rounds of each of them.")
+	p.Items([]string{
+		"Accuracies. No ε on this page includes the cost of choosing C, σ, K and step sizes by accuracies.",
+		"Data sets of other sizes. The guarantee for N = 10000 does not hold for a client with fewer records.",
+		"Several clients. A record that several clients hold pays for the rounds of all of them.",
+	})
 	return p
 }
 
@@ -51,7 +54,7 @@ func (a *audit) summary(p *report.Page) {
 		}
 	}
 	p.Section("In short")
-	p.Text("Of %d printed numbers, %d are %s as the paper describes it, %d are %s, %d %s, and %d are %s, because "+
+	p.Text("The paper prints %d numbers about privacy in its tables. %d are %s as the paper describes it, %d are %s, %d %s, and %d are %s, because "+
 		"the others were computed from them.",
 		total, count[reproduced], reproduced, count[byAnother], byAnother, count[unsupported], "do not follow",
 		count[given], given)
@@ -59,10 +62,10 @@ func (a *audit) summary(p *report.Page) {
 
 func (a *audit) unsettledGamma(p *report.Page) {
 	p.Section("γ was not iterated to the end")
-	p.Text("The paper's loop stops when γ_new − γ ≤ 0.0001γ, without an absolute value. From γ = 2, the first " +
-		"update is above the fixed point and the second is below it. The loop therefore stops and keeps " +
-		"the first. The right-hand side decreases as γ grows, so the first update is always above the " +
-		"fixed point. The resulting sizes are smaller than necessary, but not wrong.")
+	p.Text("The paper computes γ by a loop that stops when γ_new − γ ≤ 0.0001γ, without an absolute value. From γ = 2, the first " +
+		"update is above the fixed point and the second is below it. So the loop stops and keeps the first. " +
+		"The right-hand side decreases as γ grows, so the first update is always above the fixed point. The resulting " +
+		"batch sizes are smaller than necessary, but not wrong.")
 	var rows [][]string
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), fmt.Sprintf("%g", f.sigma), decimal.Up(f.run.epsilon, 5),
@@ -75,8 +78,8 @@ func (a *audit) unsettledGamma(p *report.Page) {
 
 func (a *audit) gammaError(p *report.Page) {
 	p.Section("γ has an algebra error")
-	p.Text("Substituting r₀ = ασ into 1/(1−u₀) gives (1−α)/(1−α−2√α); the paper prints (1−√α)² instead of " +
-		"1−α−2√α. A guarantee needs the corrected γ, which also requires ᾱ < 3−2√2.")
+	p.Text("In the proof of the theorem, substituting r₀ = ασ into 1/(1−u₀) gives (1−α)/(1−α−2√α). The paper prints (1−√α)² instead of " +
+		"1−α−2√α. The program uses the corrected γ, which also requires ᾱ = ε/(γk) < 3−2√2.")
 	var rows [][]string
 	for _, f := range a.findings {
 		printed, corrected := f.limits[0], f.limits[1]
@@ -90,10 +93,10 @@ func (a *audit) gammaError(p *report.Page) {
 
 func (a *audit) missingEpsilon(p *report.Page) {
 	p.Section("The budgets' σ lacks “+ε”")
-	p.Text("The theorem requires σ ≥ √(2(ε+L)/ε). The printed σ are √(2L/ε), after one update of γ, so they are " +
-		"too small for their ε. ε and σ are truncated after five decimals, not rounded. (If there is more " +
-		"noise than needed, the row is labelled with too large an ε: see below.) The last column is the ε " +
-		"that the theorem, with the corrected γ, proves for the printed σ and s.")
+	p.Text("The theorem requires σ ≥ √(2(ε+L)/ε). The paper prints σ = √(2L/ε), after one update of γ. So the printed σ are " +
+		"too small for the ε next to them. The paper truncates ε and σ after five decimals. The last column is the ε " +
+		"that the theorem, with the corrected γ, proves for the printed σ and s. If a row has more noise than needed, " +
+		"the paper labels it with too large an ε: see the next section.")
 	var rows [][]string
 	for _, t := range a.tables {
 		for i, c := range t.cells {
@@ -112,8 +115,8 @@ func (a *audit) missingEpsilon(p *report.Page) {
 
 func (a *audit) wrongLabels(p *report.Page) {
 	p.Section("Rows with wrong labels")
-	p.Text("These rows, recomputed from the printed s by the procedure that gives the other rows of their table. " +
-		"(The δ printed for N = 60000 is 1/60000 rounded up; here it is exactly 1/N.)")
+	p.Text("The column “computed” has the numbers that follow from the printed s, by the procedure that gives the other rows of the same table. " +
+		"The paper prints other numbers. (The δ printed for N = 60000 is 1/60000 rounded up; here it is exactly 1/N.)")
 	var rows [][]string
 	for _, t := range a.tables {
 		for _, c := range t.cells {
@@ -127,8 +130,8 @@ func (a *audit) wrongLabels(p *report.Page) {
 
 func (a *audit) asymptoticColumn(p *report.Page) {
 	p.Section("ε_f-DP in the column T_min_asym belongs to another T")
-	p.Text("The column is headed T = k²/(2ε), and its s belongs to this T. Its ε_f-DP belongs to k²/(4ε), half " +
-		"the rounds. ε_f-DP itself is an approximation by the central limit theorem for uniform sampling, " +
+	p.Text("The paper's column T_min_asym is for T = k²/(2ε) rounds, and its s belongs to this T. But its ε_f-DP belongs to k²/(4ε), half " +
+		"as many rounds. ε_f-DP is an approximation by the central limit theorem for uniform sampling, " +
 		"at real-valued s and T.")
 	var rows [][]string
 	for _, f := range a.findings {
@@ -141,8 +144,8 @@ func (a *audit) asymptoticColumn(p *report.Page) {
 
 func (a *audit) tightness(p *report.Page) {
 	p.Section("How tight the theorem is")
-	p.Text("The paper concludes from that column that ε_target cannot be achieved at T = k²/(2ε), and that its "+
-		"formula is tight up to a factor 2γ. By %s, for ⌊T⌋ rounds over all of K:", a.accountant)
+	p.Text("From its column T_min_asym, the paper concludes that ε_target cannot be achieved at T = k²/(2ε), and that its "+
+		"formula is tight up to a factor 2γ. The table has the ε by %s for ⌊T⌋ rounds with all K gradients:", a.accountant)
 	var rows [][]string
 	for _, f := range a.findings {
 		for _, t := range f.asym {
@@ -159,8 +162,8 @@ func (a *audit) tightness(p *report.Page) {
 		header = append(header, string(adjacency), "result")
 	}
 	p.Table(header, rows)
-	p.Text("The least T that is certified for ε_target, given as c in T = c·k²/ε, where every smaller s is " +
-		"certified, too. c below 1/2 means less than k²/(2ε) rounds:")
+	p.Text("The next table has the least T that is certified for ε_target, as c in T = c·k²/ε. Every smaller s is " +
+		"certified, too. A c below 1/2 means less than k²/(2ε) rounds:")
 	rows = nil
 	for _, f := range a.findings {
 		row := []string{strconv.Itoa(f.N), decimal.FixedUp(f.limits[1].Gamma, 3)}
@@ -187,8 +190,8 @@ func (f *finding) leastC(size answer) string {
 
 func (a *audit) looseness(p *report.Page) {
 	p.Section("How loose the closed form is")
-	p.Text("The cost by %s, under add-or-remove adjacency, of runs of the closed form, and the σ that their size "+
-		"needs for ε_target.", a.accountant)
+	p.Text("The table has runs that the closed form (the theorem) allows for ε_target. The column ε has their cost by %s "+
+		"under add-or-remove adjacency, and the last column the σ that their batch size needs for ε_target.", a.accountant)
 	var rows [][]string
 	for _, f := range a.findings {
 		for _, r := range []struct {
@@ -210,8 +213,8 @@ func (a *audit) looseness(p *report.Page) {
 func (a *audit) adjacency(p *report.Page) {
 	p.Section("The adjacency matters")
 	p.Text("The theorem holds if one neighbouring data set has one record more than the other (add-or-remove). " +
-		"If a record is replaced instead, a run can cost more than the theorem's ε. This is such a run, " +
-		"with the rounds that either form of γ requires:")
+		"If a record is replaced instead, a run can cost more than the theorem's ε. The table has such runs, " +
+		"with the number of rounds that the theorem requires with the printed and with the corrected γ:")
 	var rows [][]string
 	for _, e := range a.replaceOne {
 		main := "not met"
@@ -230,7 +233,7 @@ func (a *audit) adjacency(p *report.Page) {
 		header = append(header, string(adjacency), "result")
 	}
 	p.Table(header, rows)
-	p.Text("The paper's own settings, at the largest integer s of the corrected γ, under replace-one:")
+	p.Text("The next table has the ε of the paper's own settings under replace-one adjacency, at the largest integer s that the corrected γ allows:")
 	rows = nil
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), strconv.Itoa(f.size()), decimal.Up(f.run.epsilon, 5),
@@ -242,17 +245,17 @@ func (a *audit) adjacency(p *report.Page) {
 // columns adds a list to p that explains the columns of the tables.
 func columns(p *report.Page, accountant string) {
 	p.Items([]string{
-		"*computed, by*: the value of the first procedure that gives the printed digits, rounded or truncated " +
-			"(sizes: truncated; round ε such as 0.25: within 1 %), or else of the usual procedure for the " +
-			"table. “From s” is the paper's “DP Calculator”, “from σ” the calculator of “Comparison to the " +
-			"f-DP Accountant”; the signed loop is its iteration of γ.",
-		fmt.Sprintf("*theorem*: Theorem simpleF solved exactly. *%s*: certified for Poisson sampling, T = ⌊K/s⌋ "+
-			"rounds, δ = 1/N.", accountant),
-		"Rows of **ε** have in these columns the ε of runs with the printed σ and s (also for ε_target and " +
-			"ε_f-DP). Rows of **σ** have the least noise for the printed s and ε. Rows of **s** have the " +
-			"largest size for ε: by the theorem with the σ that it requires for ε, by the accountant with the " +
-			"printed σ, where every smaller size is certified, too.",
-		fmt.Sprintf("*verdict*: %s (as the paper describes it), %s, %s, or %s (the others of its row are computed "+
+		"*computed, by*: the value by the first procedure that gives the printed digits, rounded or truncated. (Batch sizes are " +
+			"truncated; a round ε such as 0.25 may differ by 1 %.) If no procedure gives them, the columns have the usual " +
+			"procedure for the table. “From s” is the paper's “DP Calculator”, “from σ” is the calculator in its section " +
+			"“Comparison to the f-DP Accountant”, and the signed loop is the paper's iteration of γ.",
+		fmt.Sprintf("*theorem*: Theorem simpleF solved exactly. *%s*: the accountant's certified value for Poisson sampling, T = ⌊K/s⌋ "+
+			"rounds and δ = 1/N.", accountant),
+		"In the columns of theorem and accountant, rows of **ε** (also ε_target and ε_f-DP) have the ε of runs with the printed σ " +
+			"and s. Rows of **σ** have the least noise multiplier for the printed s and ε. Rows of **s** have the largest batch size " +
+			"for ε: the theorem's with the σ that it requires for ε, the accountant's with the printed σ, where every smaller size is " +
+			"certified, too.",
+		fmt.Sprintf("*verdict*: %s (as the paper describes it), %s, %s, or %s (the other numbers of the row are computed "+
 			"from it).", reproduced, byAnother, unsupported, given),
 	})
 }

@@ -138,8 +138,8 @@ func accountantColumn(accountant string, adjacency dp.Adjacency) string {
 func (a *audit) list() report.Page {
 	var p report.Page
 	p.Title("The paper's tables, number by number")
-	p.Text("Each printed number next to the result of the paper's procedure and the correct value. [%s](%s) "+
-		"summarises the results and says how to make this file.", readmeFile, readmeFile)
+	p.Text("This page has each printed number next to the result of the paper's procedure and the correct values. [%s](%s) "+
+		"summarises the results.", readmeFile, readmeFile)
 	columns(&p, a.accountant)
 	for _, t := range a.tables {
 		p.Section("%s", t.title)

@@ -101,8 +101,8 @@ func TestReadmeOfTables(t *testing.T) {
 	p := auditOf(t).readme()
 	text := strings.Join(strings.Fields(p.String()), " ") // wherever lines are broken
 	for _, want := range []string{
-		"Of 96 printed numbers, 23 are reproduced as the paper describes it, 46 are reproduced by another procedure, " +
-			"4 do not follow, and 23 are given",
+		"The paper prints 96 numbers about privacy in its tables. 23 are reproduced as the paper describes it, 46 are " +
+			"reproduced by another procedure, 4 do not follow, and 23 are given",
 		// The names of the columns, in their order.
 		"| N | σ | ε = 2L/(σ²−2) | γ kept | next γ | γ of the theorem | s as run | s of the theorem |",
 		"| N | γ, printed form | γ, corrected | larger by | s, printed form | s, corrected |",

@@ -89,12 +89,12 @@ func WriteStatements(w io.Writer, dir string, findings []Finding) error {
 		return err
 	}
 	fails := count[NotReproduced] + count[DoesNotHold]
-	_, err = fmt.Fprintf(w, "# The paper's statements\n\nThese are %d statements of the paper that can be checked, in its "+
-		"order. **%d hold or are reproduced, %d do not\nhold or are not reproduced, %d are slips of the paper, and %d are undecided.** A reason is known for "+
-		"%d of the %d\nthat fail.\n\nA slip is a misprint or a contradiction; [Where this program differs](../docs/differences.md) "+
-		"says what is done\ninstead. A name such as `dp.TestTheta` is a test: `go test ./dp -run TestTheta`. Verdicts on figures and "+
-		"tables are\ncomputed from their data, by the rule in [the index](%s). A statement about several figures is reproduced "+
-		"only\nif it is reproduced in all of them.\n\n"+
+	_, err = fmt.Fprintf(w, "# The paper's statements\n\nThis page lists the %d statements of the paper that can be checked, in the paper's "+
+		"order. **%d hold or are\nreproduced, %d do not hold or are not reproduced, %d are slips of the paper, and %d are undecided.** A reason is known "+
+		"for\n%d of the %d statements that fail.\n\nA slip is a misprint or a contradiction in the paper; [Where this program "+
+		"differs](../docs/differences.md) says what\nthe program does instead. In the last column, a name such as `dp.TestTheta` is a "+
+		"test: `go test ./dp -run TestTheta`\nruns it.\n\nVerdicts on figures and tables are computed from their data, by [this rule](%s). "+
+		"A statement about several figures is\nreproduced only if it is reproduced in all of them.\n\n"+
 		"| | in the paper | it says | verdict | why, and what shows it |\n|---|---|---|---|---|\n%s", len(paperStatements),
 		count[Holds]+count[Reproduced]+count[Exceeded], fails, count[Slip], count[Undecided], fails-unexplained, fails,
 		PageFile, rows.String())
@@ -154,7 +154,7 @@ func (s *Statement) byTables(cells []map[string]string) (string, error) {
 	switch {
 	case count[not] > 0:
 		s.Verdict, s.Why = NotReproduced, "[some rows are not what they say]("+tablesFolder+"/"+PageFile+
-			"#rows-that-are-not-what-they-say)"
+			"#rows-with-wrong-labels)"
 	case count[another] > 0:
 		s.Why = "partly by another procedure than the paper describes"
 	}

@@ -52,16 +52,18 @@ type Finding struct {
 const margin = 0.005 + 0.01
 
 // Rule is a text in Markdown for pages of results. It explains when a statement of the paper counts as reproduced.
-var Rule = fmt.Sprintf(`Our number is a mean over seeds. A statement of the paper is reproduced if
+var Rule = fmt.Sprintf(`Each statement of the paper is compared with our result, a mean over seeds. There are four kinds of statements:
 
-- *it is an accuracy*, and ours differs by at most %g: the rounding of the paper's numbers and one percentage point. If
-  ours is higher than that, the verdict is “reproduced, and more”.
-- *it bounds a loss*, or what is left of the accuracy under noise, and ours keeps the bound up to the same margin.
-- *it says that one accuracy is above another*, and ours is. This has no margin.
-- *it gives a range of noise* at which the accuracy has fallen to a stated part, and ours falls to it within the range.
+- *An accuracy* is reproduced if ours differs by at most %[1]g: the rounding of the paper's numbers and one percentage
+  point. If ours is higher than that, the verdict is “reproduced, and more”.
+- *A bound on the loss of accuracy*, or on the accuracy that is left under noise, is reproduced if our result keeps the
+  bound, or misses it by at most %[1]g.
+- *A comparison* of two accuracies is reproduced if ours have the same order. There is no margin.
+- *A range of noise* in which the accuracy falls to a stated part is reproduced if our accuracy falls to this part
+  within the range.
 
-A statement is undecided if our number is within one standard error of the limit: more seeds would be needed. It is also
-undecided if one of the compared runs used synthetic data, or fewer gradients than the paper.`, margin)
+A statement is undecided if our result is within one standard error of the limit, so that more seeds are needed. It is
+also undecided if one of the compared runs used synthetic data, or fewer gradients than the paper.`, margin)
 
 // ReadFindings returns a finding for every statement of the paper about a figure that the folder dir has, in the
 // order of the paper. It skips the figures in but.

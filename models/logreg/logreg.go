@@ -60,8 +60,8 @@ func NewRidge(features int, lambda float64) (*Model, error) {
 	return newModel("logreg", features, lambda)
 }
 
-// Check implements models.Checker. It accepts rows with at most the model's number of features, in
-// two classes, or with targets if it is linear regression.
+// Check returns an error for a data set that the model cannot train on. It accepts rows with at most the model's
+// number of features. They must have two classes or, for linear regression, targets.
 func (m *Model) Check(d *data.Dataset) error {
 	if m.linear && (d.Images != nil || d.Features > m.features || d.Targets == nil) {
 		return fmt.Errorf("the model needs rows of at most %d features with targets: %q has %s in %d classes", m.features,
@@ -81,9 +81,9 @@ func (m *Model) Check(d *data.Dataset) error {
 // 2^32).
 func NewPlain(features int) (*Model, error) { return newModel("logreg-plain", features, 0) }
 
-// NewLinear returns linear regression: the model "linear". One example's objective is (z − t)²/2, where z is the
-// prediction and t the example's target on the scale of [data.TargetBounds.Scaled], so a = z − t. Clipping bounds how
-// much an example with a large residual counts, as the Huber loss does. features must be in [1, 2^32).
+// NewLinear returns linear regression: the model "linear". The loss of an example is (z − t)²/2, where z is the
+// prediction and t the target, on the scale of [data.TargetBounds.Scaled]. Clipping limits the effect of examples
+// with a large error, as the Huber loss does. features must be in [1, 2^32).
 func NewLinear(features int) (*Model, error) {
 	m, err := newModel("linear", features, 0)
 	if err == nil {
@@ -110,7 +110,8 @@ func newModel(name string, features int, lambda float64) (*Model, error) {
 		slack: slack}, nil
 }
 
-// WithClassWeights implements models.Weightable.
+// WithClassWeights returns a model like m in which the loss of an example is multiplied by the weight of its class:
+// see [models.Weightable].
 func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	if m.linear {
 		return nil, errors.New("class weights: the model linear has no classes")
@@ -127,13 +128,14 @@ func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	return weighted, nil
 }
 
-// WithAutomaticClipping implements models.AutomaticClipper.
+// WithAutomaticClipping returns a model like m that scales every gradient to about the clipping norm: see
+// [models.AutomaticClipper].
 func (m *Model) WithAutomaticClipping() models.Model {
 	return &Model{features: m.features, lambda: m.lambda, name: m.name, shade: m.shade, shrink: m.shrink, slack: m.slack,
 		weights: m.weights, linear: m.linear, automatic: true}
 }
 
-// ClipsAutomatically implements models.AutomaticClipper.
+// ClipsAutomatically reports whether m uses automatic clipping: see [models.AutomaticClipper].
 func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
 // Name returns "logreg", "logreg-plain" or "linear".
@@ -142,7 +144,7 @@ func (m *Model) Name() string { return m.name }
 // NumParams returns the number of features plus 1.
 func (m *Model) NumParams() int { return m.features + 1 }
 
-// Lambda returns the ridge penalty λ of one example's objective. It is 0 for a model without a penalty.
+// Lambda returns the ridge penalty λ in the loss of each example. It is 0 for a model without a penalty.
 func (m *Model) Lambda() float64 { return m.lambda }
 
 // Init sets params to zero. Nothing is random.
@@ -165,7 +167,7 @@ type scratch struct {
 // block is the number of examples that are computed at a time.
 const block = 64
 
-// NewScratch implements models.Model.
+// NewScratch returns working memory for the methods of the model. Each goroutine needs its own.
 func (m *Model) NewScratch() models.Scratch { return &scratch{} }
 
 func (m *Model) vector(at *[]float64) []float64 {
@@ -195,7 +197,8 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 	return rows
 }
 
-// Ahead implements models.Reader.
+// Ahead starts to load the records of a small batch into the processor's caches, so that the next sum of gradients is
+// faster: see [models.Reader].
 func (m *Model) Ahead(b data.Batch) { m.rows.Of(b.Data).Ahead(b.Rows) }
 
 // logits yields each example's number in the batch and its logit z.
@@ -215,20 +218,19 @@ func (m *Model) logits(params []float32, b data.Batch, given models.Scratch) ite
 	}
 }
 
-// ClippedGradSum implements models.Model.
+// ClippedGradSum sets sum to the sum of the clipped gradients of the batch, rounded to float32: see [models.Model].
 func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, s models.Scratch) error {
 	mine := own(s)
 	return models.Narrow(m, sum[:m.NumParams()], m.vector(&mine.wide), params, b, clip, mine)
 }
 
-// Shade implements models.Bounded. All additions are exact, because they are on a models.Grid. The
-// remaining errors are:
+// Shade returns a bound on the rounding errors of a sum, as a fraction of the clipping norm: see [models.Bounded].
+// All additions are exact, because they are on a models.Grid. The remaining errors are:
 //
 //   - a gradient's coordinates are rounded to the grid;
-//   - the factor f of λw̄ is rounded to a multiple of 2^-30, which moves the gradient by at most
-//     2^-31·8C (see ridgeLimit). The sum of these factors is exact and at most 2^22. Its product
-//     with λw̄ is rounded to float64, with an error of 2^-53·2^22·8C before and after a record
-//     leaves;
+//   - the factor f of λw̄ is rounded to a multiple of 2^-30, which moves the gradient by at most 2^-31·8C (see
+//     ridgeLimit). The sum of these factors is exact and at most 2^22. Its product with λw̄ is rounded to float64,
+//     with an error of 2^-53·2^22·8C before and after a record leaves;
 //   - f and products with it are rounded to float64, with a relative error below 2^-50.
 //
 // With automatic clipping, f may be above 1 and the second point would not hold. If there is a penalty, gradients are
@@ -242,7 +244,7 @@ func (m *Model) Shade() float64 { return m.shade }
 // Only λ and the parameters decide which case applies, not the records.
 const ridgeLimit = 8
 
-// WideGradSum implements models.Bounded.
+// WideGradSum sets sum to the sum of the clipped gradients of the batch, in float64: see [models.Bounded].
 func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	sum, params = sum[:m.features+1], params[:m.features+1]
 	if b.Len() == 0 {
@@ -256,7 +258,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	return err
 }
 
-// AddGradSum implements models.Adder.
+// AddGradSum adds the sum of the clipped gradients of the batch to a vector, usually of noise: see [models.Adder].
 func (m *Model) AddGradSum(u, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	if b.Len() == 0 {
 		return nil
@@ -417,7 +419,7 @@ func (m *Model) addDense(sum, g []float64, params []float32, row data.Row, facto
 	}
 }
 
-// Loss implements models.Model.
+// Loss returns the mean loss of the batch, including the ridge penalty: see [models.Model].
 func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) float64 {
 	total := 0.0
 	for i, z := range m.logits(params, b, scratch) {
@@ -436,7 +438,8 @@ func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) flo
 	return total/float64(b.Len()) + m.lambda/2*f32.SumSquares(params)
 }
 
-// Predict implements models.Model. It predicts class 1 if z > 0. Linear regression has only class 0.
+// Predict predicts the class of each example: class 1 if its logit z is above 0, and otherwise class 0. Linear
+// regression has only class 0.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		labels[i] = 0
@@ -446,7 +449,8 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch 
 	}
 }
 
-// Logits implements models.Scorer. Class 0 has the logit 0, and class 1 has z. Linear regression has only z.
+// Logits computes the logits of each example: 0 for class 0, and z for class 1. Linear regression has only z, its
+// prediction. See [models.Scorer].
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		if m.linear {
@@ -457,7 +461,7 @@ func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch mo
 	}
 }
 
-// Layers implements models.Layered.
+// Layers returns a description of the model as one dense layer: see [models.Layered].
 func (m *Model) Layers() []models.Layer {
 	return []models.Layer{models.NewLayer(0, "dense", 1, m.features)}
 }

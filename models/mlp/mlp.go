@@ -29,18 +29,18 @@ const (
 	ReLU = "mlp-relu"
 )
 
-// DefaultWidth is the width of the only hidden layer if a name has no widths.
+// DefaultWidth is the number of units in the only hidden layer if a name, such as "mlp", has no widths.
 const DefaultWidth = 32
 
-// MaxLayers is the largest number of hidden layers of a perceptron, MaxWidth the largest width of a layer, and
-// MaxParams the largest number of parameters.
+// MaxLayers is the largest number of hidden layers of a perceptron. MaxWidth is the largest number of units in a
+// layer, and MaxParams the largest number of parameters.
 const (
 	MaxLayers = 8
 	MaxWidth  = 4096
 	MaxParams = 1 << 26
 )
 
-// Hidden describes the hidden layers, which are between the features and the logits.
+// Hidden describes the hidden layers of a perceptron: their number of units and their activation.
 type Hidden struct {
 	Widths []int // widths of 1 to MaxLayers layers, beginning at the features; each in [1, MaxWidth]
 	ReLU   bool  // whether the activation is ReLU instead of tanh

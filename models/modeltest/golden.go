@@ -16,8 +16,9 @@ import (
 
 // Golden fails the test if the bits of a network's results have changed. It computes the sum of the clipped gradients
 // of d at the initial parameters of seed 1, and compares its hash with want. It does so for every class of kernels
-// (set of processor instructions) that fuses multiplication and addition. tiled, if given, is the hash for matrix
-// tiles. If a change is meant to change the bits, raise CodeVersion in package train and recompute the results.
+// (set of processor instructions) that rounds a product and a sum only once, together. tiled, if given, is the hash
+// for matrix tiles. If a change is meant to change the bits, raise CodeVersion in package train and recompute the
+// results.
 func Golden(t *testing.T, m models.Model, d *data.Dataset, want string, tiled ...string) {
 	t.Helper()
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())

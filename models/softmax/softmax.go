@@ -66,7 +66,8 @@ func New(features, classes int) (*Model, error) {
 	}, nil
 }
 
-// WithClassWeights implements models.Weightable.
+// WithClassWeights returns a model like m in which the loss of an example is multiplied by the weight of its class:
+// see [models.Weightable].
 func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	if err := models.CheckClassWeights(weights, m.classes); err != nil {
 		return nil, err
@@ -80,16 +81,17 @@ func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	return weighted, nil
 }
 
-// WithAutomaticClipping implements models.AutomaticClipper.
+// WithAutomaticClipping returns a model like m that scales every gradient to about the clipping norm: see
+// [models.AutomaticClipper].
 func (m *Model) WithAutomaticClipping() models.Model {
 	return &Model{features: m.features, classes: m.classes, shade: m.shade, slack: m.slack, weights: m.weights, automatic: true}
 }
 
-// ClipsAutomatically implements models.AutomaticClipper.
+// ClipsAutomatically reports whether m uses automatic clipping: see [models.AutomaticClipper].
 func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
-// Check implements models.Checker. It accepts rows or images with at most the model's number of
-// features, in at most its number of classes.
+// Check returns an error for a data set that the model cannot train on. It accepts rows or images with at most the
+// model's number of features, in at most its number of classes.
 func (m *Model) Check(d *data.Dataset) error {
 	if d.Targets != nil {
 		return fmt.Errorf("the model needs classes, %q has targets", d.Name)
@@ -136,7 +138,7 @@ type scratch struct {
 	pixels pixels
 }
 
-// NewScratch implements models.Model.
+// NewScratch returns working memory for the methods of the model. Each goroutine needs its own.
 func (m *Model) NewScratch() models.Scratch { return &scratch{z: make([]float64, m.classes*block)} }
 
 func (m *Model) prepare(s *scratch, params []float32, d *data.Dataset) rows {
@@ -216,7 +218,7 @@ func (s *scratch) residual(i int, y int32) float64 {
 	return norm2 + float64(others*others)
 }
 
-// ClippedGradSum implements models.Model.
+// ClippedGradSum sets sum to the sum of the clipped gradients of the batch, rounded to float32: see [models.Model].
 func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, s models.Scratch) error {
 	own := s.(*scratch)
 	if own.wide == nil {
@@ -225,13 +227,13 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 	return models.Narrow(m, sum[:m.NumParams()], own.wide, params, b, clip, own)
 }
 
-// Shade implements models.Bounded. All additions are exact, because they are on a models.Grid and
-// no coordinate exceeds C. The remaining errors are that a gradient's coordinates are rounded to
-// the grid, and that the clip factor and products with it are rounded to float64, with a relative
-// error below 2^-50.
+// Shade returns a bound on the rounding errors of a sum, as a fraction of the clipping norm C: see [models.Bounded].
+// All additions are exact, because they are on a models.Grid and no coordinate exceeds C. The remaining errors are
+// that a gradient's coordinates are rounded to the grid, and that the clip factor and products with it are rounded to
+// float64, with a relative error below 2^-50.
 func (m *Model) Shade() float64 { return m.shade }
 
-// WideGradSum implements models.Bounded.
+// WideGradSum sets sum to the sum of the clipped gradients of the batch, in float64: see [models.Bounded].
 func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	if err := models.CheckSample(b); err != nil {
 		return err
@@ -300,7 +302,7 @@ func (m *Model) blocks(s *scratch, params []float32, b data.Batch, f func(from i
 	}
 }
 
-// Loss implements models.Model.
+// Loss returns the mean loss of the batch: see [models.Model].
 func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float64 {
 	s, total := given.(*scratch), 0.0
 	var own [block]float64
@@ -328,8 +330,8 @@ func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float
 	return total / float64(b.Len())
 }
 
-// Predict implements models.Model. It predicts the class of the largest logit, the first one if
-// several are equal.
+// Predict predicts the class of each example: the class with the largest logit, or the first one if several are
+// equal.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
 	m.blocks(s, params, b, func(from int) {
@@ -345,7 +347,7 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given mo
 	})
 }
 
-// Logits implements models.Scorer.
+// Logits computes the logits of each example, one for each class: see [models.Scorer].
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
 	m.blocks(s, params, b, func(from int) {
@@ -357,7 +359,7 @@ func (m *Model) Logits(out []float64, params []float32, b data.Batch, given mode
 	})
 }
 
-// Layers implements models.Layered.
+// Layers returns a description of the model as one dense layer: see [models.Layered].
 func (m *Model) Layers() []models.Layer {
 	return []models.Layer{models.NewLayer(0, "dense", m.classes, m.features)}
 }

@@ -19,10 +19,10 @@ import (
 	"proactivedp/plan"
 )
 
-// Format names what [Write] writes a release for: a library, or LaTeX.
+// Format names the form in which [Write] writes a release: code for a library, a record for its accountant, or LaTeX.
 type Format string
 
-// These are the formats.
+// These are the values of [Format] for code and for LaTeX.
 const (
 	Opacus     Format = "opacus"      // Python with PyTorch
 	TFPrivacy  Format = "tf-privacy"  // Python with TensorFlow
@@ -30,7 +30,7 @@ const (
 	Flower     Format = "flower"      // Python: clients of a federation that train with Opacus
 	LaTeX      Format = "latex"       // a paragraph and a table for a paper
 
-	// The short formats are lines to add to your own training, which keeps its optimizer.
+	// The short formats are a few lines to add to your own training loop, which keeps its optimizer.
 	OpacusShort     Format = "opacus-short"
 	TFPrivacyShort  Format = "tf-privacy-short"
 	JAXPrivacyShort Format = "jax-privacy-short"
@@ -54,8 +54,8 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("format = %q, must be %s", name, strings.Join(names, ", "))
 }
 
-// Release is what [Write] writes: rounds, and the ε that they cost a record. Code and LaTeX have rounds with equal
-// settings only. [OfPlan] and [OfEvents] make one.
+// Release is the input of [Write]: rounds, and the ε that they cost a record. All rounds must have equal settings,
+// unless the format is a record (see [Records]). [OfPlan] and [OfEvents] make a Release.
 type Release struct {
 	Event dp.Event // the rounds of one client; σ > 0
 	// More are rounds of other kinds and other releases that follow, for [Records]. Then Event may be another
@@ -69,8 +69,8 @@ type Release struct {
 	Notes []string
 }
 
-// OfPlan returns the rounds of a plan as a [Release]. If the plan has no run or no guarantee, or if its
-// sample sizes vary (θ > 1), it returns an error that wraps dp.ErrNotCovered.
+// OfPlan returns the rounds of a plan as a [Release]. If the plan has no run or no guarantee, or if its batch sizes
+// vary, it returns an error that wraps dp.ErrNotCovered.
 func OfPlan(p *plan.Plan) (Release, error) {
 	if p == nil {
 		return Release{}, errors.New("no Plan")
@@ -148,7 +148,7 @@ func (r Release) check() error {
 	return errors.Join(errs...)
 }
 
-// Code is a [Release] written in one [Format], with what a user must know before running it.
+// Code is a [Release] in one [Format], such as a program, with notes that a user must know before using it.
 type Code struct {
 	Format  Format   `json:"format"`
 	Library string   `json:"library"`           // name and version
@@ -205,14 +205,14 @@ func All(r Release) ([]Code, error) {
 	return all, nil
 }
 
-// These formats are records of rounds for the accountants of other libraries, and not code. They have rounds of
-// several kinds. [Read] reads both of them.
+// These formats are records of rounds for the accountants of other libraries, not code. A record may have several
+// kinds of rounds. [Read] reads both formats.
 const (
 	DPAccounting  Format = "dp-accounting"  // the text of an event of dp_accounting, as Python prints it
 	OpacusHistory Format = "opacus-history" // the state of an accountant of Opacus, as JSON
 )
 
-// Records lists the formats that are records.
+// Records lists the formats that are records of rounds, not code.
 func Records() []Format { return []Format{DPAccounting, OpacusHistory} }
 
 // severalKinds is why code is refused for rounds of several kinds.

@@ -16,7 +16,7 @@ import (
 	"proactivedp/plan"
 )
 
-// Recorded names a kind of text that another library saves about its rounds. [Read] reads it.
+// Recorded names the kind of text in which another library saves its rounds. [Read] reads such texts.
 type Recorded string
 
 // These are the kinds that [Read] accepts. NotRecognised stands for any other text.
@@ -26,7 +26,7 @@ const (
 	NotRecognised Recorded = ""
 )
 
-// Recognise says which kind of saved text this seems to be, judged by its beginning. Only [Read] checks
+// Recognise returns the kind that this text of another library seems to have, by its beginning. Only [Read] checks
 // the whole text.
 func Recognise(text []byte) Recorded {
 	text = bytes.TrimSpace(text)
@@ -50,9 +50,10 @@ func hasHistory(text []byte) bool {
 	return err == nil && keys["history"] != nil && keys["events"] == nil && keys["releases"] == nil
 }
 
-// Read returns the rounds that another library has saved. sampling and adjacency apply where the text does
-// not give them; an empty adjacency stands for the usual one of the sampling. If no accountant covers the
-// rounds, the error says why and wraps dp.ErrNotCovered. text must be at most plan.MaxEventsBytes long.
+// Read returns the rounds in a text that Opacus or dp_accounting has saved: the state_dict() of an accountant of Opacus,
+// as JSON, or an event of dp_accounting. sampling and adjacency are for rounds of which the text gives none, such as all
+// of Opacus; an empty adjacency means the usual one for the sampling. If no accountant covers the rounds, the
+// error says why and wraps dp.ErrNotCovered. text must be at most plan.MaxEventsBytes long.
 func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
 		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)

@@ -43,10 +43,11 @@ type Distribution interface {
 	String() string
 }
 
-// Family names a family of distributions.
+// Family names a family of distributions of durations.
 type Family string
 
-// These are the families, each with the text from which ParseDuration reads a distribution of it.
+// These are the values of [Family]. Each is also the word with which ParseDuration reads a distribution of this
+// family.
 const (
 	Constant    Family = "constant"    // constant:MEAN
 	Exponential Family = "exponential" // exponential:MEAN
@@ -183,7 +184,7 @@ func (d Duration) check() error {
 	return nil
 }
 
-// Expected returns the mean in nanoseconds. For a trace, this is the average of the clients' means.
+// Expected returns the mean of the duration, in nanoseconds. For a trace, this is the average of the clients' means.
 func (d *Duration) Expected() float64 {
 	switch d.Kind {
 	case Uniform:
@@ -200,7 +201,7 @@ func (d *Duration) Expected() float64 {
 	return float64(d.Mean)
 }
 
-// ExpectedOf returns the mean of a client's durations, in nanoseconds.
+// ExpectedOf returns the mean of the durations of one client, in nanoseconds. Only a trace differs between clients.
 func (d *Duration) ExpectedOf(client int) float64 {
 	if d.Kind == Traced {
 		return d.Trace.means[client]
@@ -208,10 +209,9 @@ func (d *Duration) ExpectedOf(client int) float64 {
 	return d.Expected()
 }
 
-// At draws one duration and returns it times scale. The draw is fixed by its place: the root, the purpose p, the
-// client, and the number at of the round or message. So it does not depend on other draws. The result is rounded to
-// whole nanoseconds, so that the order of events does not depend on the last bits of a float64, and is at most
-// Beyond. s is working memory.
+// At draws one duration and returns it times scale. The draw depends only on the root, the purpose p, the client, and
+// the number at of the round or message, and not on other draws. The result is rounded to whole nanoseconds, so that
+// the order of events does not depend on the last bits of a float64. It is at most Beyond. s is working memory.
 func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float64, s *rng.Stream) time.Duration {
 	if d.Kind == Constant {
 		return whole(float64(d.Mean) * scale)
@@ -220,9 +220,9 @@ func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float
 	return d.Draw(scale, s, client, at)
 }
 
-// Draw returns scale times the next draw from the stream s, in whole nanoseconds and at most Beyond. A constant draws
-// nothing. A trace draws nothing either: it uses the client's duration number at. Other families ignore client and
-// at.
+// Draw draws one duration from the stream s and returns it times scale, in whole nanoseconds and at most Beyond.
+// Constant durations and traces draw nothing from s. A trace has the duration for the client and the number at; other
+// families ignore both.
 func (d *Duration) Draw(scale float64, s *rng.Stream, client, at int) time.Duration {
 	mean := float64(d.Mean) * scale
 	switch d.Kind {

@@ -14,9 +14,9 @@ import (
 )
 
 // Trace holds measured durations that a run plays back. Each client has its own list, which begins again after its
-// last duration. Timing.Compute takes the duration with the number of the client's round, and a message the one with
-// the number of its round or broadcast. In runs where rounds begin again or messages are sent again, each further try
-// takes the next duration. A Trace is immutable.
+// last duration. A gradient gets the duration with the number of the client's round, and a message gets the duration
+// with the number of its round or broadcast. In runs where rounds begin again or messages are sent again, each
+// further try takes the next duration. A Trace is immutable.
 type Trace struct {
 	durations [][]time.Duration // each client's durations, at least one
 	means     []float64         // mean of each client's durations, in nanoseconds

@@ -65,8 +65,8 @@ func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
 	return c
 }
 
-// CostOf returns the work and the memory of a training of the spec that is evaluated the given number of times and
-// has the given number of workers.
+// CostOf returns an estimate of the work and the memory of a training of the spec with the given number of workers,
+// if its model is evaluated the given number of times.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)
 	if err != nil {
@@ -75,8 +75,7 @@ func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (tr
 	return p.Cost(evaluations, workers), nil
 }
 
-// Key returns the identity of the cell, under which its result is stored: a hash of everything that the result
-// depends on.
+// Key returns a hash of everything on which the result of the cell depends. The result is stored under this key.
 func (c Cell) Key() (string, error) { return c.keyOn(cpu.Arch()) }
 
 // usualArch is the architecture that is not part of keys, because keys had no architecture at first
@@ -113,7 +112,7 @@ type grid struct {
 	elsewhere Elsewhere
 }
 
-// Spent says how much work it took to get the results of cells.
+// Spent says how much work it took to get the results of cells (trainings with their evaluations).
 type Spent struct {
 	Computed int // how many cells were computed; the results of the others were stored before or are equal to another cell's
 	// Time is the sum of the times of all cells, including those that were stored before. It is 0
@@ -353,7 +352,7 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 // described returns the text of the progress bar.
 func (b *batch) described() string { return fmt.Sprintf("training %d/%d", b.done, b.total) }
 
-// Decode reads the JSON result of one cell as a value of type T.
+// Decode reads the JSON result of one cell (a training) as a value of type T.
 func Decode[T any](text json.RawMessage) (T, error) {
 	var out T
 	if err := json.Unmarshal(text, &out); err != nil {
@@ -362,7 +361,7 @@ func Decode[T any](text json.RawMessage) (T, error) {
 	return out, nil
 }
 
-// DecodeAll reads the JSON results of several cells as values of type T, in the order of the cells.
+// DecodeAll reads the JSON results of several cells (trainings) as values of type T, in the order of the cells.
 func DecodeAll[T any](texts []json.RawMessage) ([]T, error) {
 	out := make([]T, len(texts))
 	for i, text := range texts {

@@ -17,8 +17,8 @@ type curveSpec struct {
 	Points int        `json:"points"`
 }
 
-// Curve is the accuracy of broadcast models during a training, at several points. Point j is the first broadcast that
-// contains at least Target[j] gradients of every client. At[j] is the number that it contains.
+// Curve is the accuracy at several points of a training. Point j is the first broadcast (global model) that contains
+// at least Target[j] gradients of every client. At[j] is the number of gradients that it contains.
 type Curve struct {
 	Target   []int     `json:"target"`
 	At       []int     `json:"at"`

@@ -9,7 +9,7 @@ import (
 	"proactivedp/train"
 )
 
-// Forecast says how many cells Run would have to compute, and about how long that would take.
+// Forecast says how many cells (trainings) Run would have to compute, and about how long that would take.
 type Forecast struct {
 	Cells int           // different cells
 	Kept  int           // how many of them the folder already has
@@ -17,8 +17,8 @@ type Forecast struct {
 	Clock int           // how many of these cells have a real clock
 }
 
-// Plan returns a forecast of what Run would do for the cells. It computes no cell, but it measures how long a
-// gradient of each model takes.
+// Plan returns a forecast of the work of Run for the cells (trainings). It computes no cell, but it measures how long
+// a gradient of each model takes.
 func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
 	g, f := o.grid(), Forecast{}
 	seen := map[string]bool{}

@@ -14,7 +14,7 @@ import (
 	"proactivedp/train"
 )
 
-// Job is a cell in a form that can be sent to another process, which computes it.
+// Job is a cell (a training with its evaluation) in a form that can be sent to another process, which computes it.
 type Job struct {
 	Key  string          `json:"key"`  // of the cell, see Cell.Key
 	Spec json.RawMessage `json:"spec"` // of the cell

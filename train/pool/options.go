@@ -6,10 +6,11 @@ import (
 	"io"
 )
 
-// Folder is the name of the folder in which cells are kept, inside the folder of a result.
+// Folder is the name of the folder in which the results of cells (trainings) are kept, inside the folder of a figure
+// or search.
 const Folder = ".cells"
 
-// Options says where cells are kept and how much of the machine Run may use.
+// Options says where the results of cells (trainings) are kept, and how much of the machine Run may use.
 type Options struct {
 	Folder   string  // folder of finished cells, for one call at a time; "" stores nothing
 	Workers  int     // how many cells run at the same time, if the memory allows
@@ -27,9 +28,9 @@ func (o Options) grid() grid {
 		memory: o.Memory, elsewhere: o.Elsewhere}
 }
 
-// Run returns the result of every cell as JSON, in the order of the cells, and what they took to compute. It computes
-// only cells that the folder does not have. If ctx is cancelled or a cell fails, Run stops the running cells and
-// returns an error. Finished cells stay in the folder.
+// Run returns the result of every cell (a training with its evaluation) as JSON, in the order of the cells, and the
+// work that they took. It computes only cells whose results are not in the folder. If ctx is cancelled or a cell
+// fails, Run stops the running cells and returns an error. Finished cells stay in the folder.
 func Run(ctx context.Context, cells []Cell, o Options) ([]json.RawMessage, Spent, error) {
 	return o.grid().run(ctx, cells)
 }

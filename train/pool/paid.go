@@ -9,8 +9,8 @@ import (
 	"proactivedp/train"
 )
 
-// Paid says what a run with adaptive sample sizes cost: the rounds that it released, and their privacy. For other
-// runs this is known before they start.
+// Paid has the cost of a run with adaptive batch sizes: the rounds that it released, and their privacy. For other
+// runs this cost is known before they start.
 type Paid struct {
 	Runs    []dp.Run     `json:"runs"` // the rounds of each client
 	Privacy claim.Report `json:"privacy"`

@@ -28,7 +28,7 @@ type Experiment struct {
 	Eta0, Beta []float64 // the grid of step sizes to search
 }
 
-// Steps has the settings of the step size: its start η₀, its decay β, and the schedule by which it falls.
+// Steps has the settings of the step size: its initial value η₀, its decay β, and the schedule by which it falls.
 type Steps struct {
 	Eta0, Beta float64
 	Decay      sim.Decay
@@ -175,15 +175,15 @@ func WhoseK(dataset string) string {
 	return "the settings' K"
 }
 
-// Has reports whether the paper has an experiment on the data set. For a synthetic stand-in, it reports this of the
-// data set that it stands for.
+// Has reports whether the paper has an experiment on the data set. For a synthetic stand-in, it reports whether the
+// paper has one on the real data set.
 func Has(dataset string) bool {
 	return slices.ContainsFunc(Experiments(), func(s Experiment) bool { return s.Train.Data == synth.StandsInFor(dataset) })
 }
 
-// Of returns the paper's experiment with a model on a data set. If one of the names is "", it is the usual one for
-// the other. If the paper has no such experiment, Of returns the first one with this model, or else the first one on
-// this data set, or else ridge logistic regression on phishing, but under the given names.
+// Of returns the paper's experiment with a model on a data set. If the model or the data set is "", Of uses the usual
+// one for the other. If the paper has no such experiment, Of returns the first one with this model, or else the first
+// one on this data set, or else ridge logistic regression on phishing, but with the given names.
 func Of(model, dataset string) Experiment {
 	known := append(Experiments(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
 		CIFAR(train.AlexNetDropout), CIFAR(train.ConvNet), MNIST(train.ConvNet))
@@ -210,7 +210,8 @@ func Of(model, dataset string) Experiment {
 	return s
 }
 
-// Train returns the paper's parameters for a model on a data set. If one of the names is "", it is the usual one for
-// the other. If the paper has no such experiment, the parameters are those of the experiment that Of returns. The
-// step size of networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and β = 0.01.
+// Train returns the paper's parameters for a model on a data set. If the model or the data set is "", Train uses the
+// usual one for the other. If the paper has no such experiment, the parameters are those of the experiment that Of
+// returns. The step size of networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and β =
+// 0.01.
 func Train(model, dataset string) train.Spec { return Of(model, dataset).Train }

@@ -22,9 +22,9 @@ type timedSpec struct {
 	Machine string `json:"machine,omitempty"`
 }
 
-// Timed is the accuracy of a run at several times of its clock. Look j, from 0, is the evaluation of the server's
-// model when it has the first j/looks of all updates. So the number of updates between two looks is always the same,
-// but the time between them is not.
+// Timed is the accuracy of a run at several times of its clock. Evaluation j, from 0, is of the server's model when
+// it contains the fraction j/looks of all updates. So the number of updates between two evaluations is always the
+// same, but the time between them is not.
 type Timed struct {
 	Rounds    int           `json:"rounds"`    // rounds of each client
 	TestRows  int           `json:"test_rows"` // how many rows the model is evaluated on
@@ -39,8 +39,8 @@ type Timed struct {
 	Paid      *Paid         `json:"paid,omitempty"`     // what the run released and costs, if sizes adapt
 }
 
-// OfTimed returns the cell whose result is a [Timed]: a training on a virtual or real clock. Its model is
-// evaluated looks+1 times: at its start and at looks later times, see Timed.
+// OfTimed returns the cell whose result is a [Timed]: a training on a virtual or real clock. Its model is evaluated
+// looks+1 times: at the start, and at looks later times, see Timed.
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 	c := clockCellOf(timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
 		spec, source)
@@ -140,8 +140,8 @@ func (t *Timed) diverge(looks int, now sim.Time) {
 	t.Accuracy[looks] = 0
 }
 
-// Waiting returns the share of its time, in [0, 1], that a client spent waiting: it was neither in a round nor away.
-// The time ends with the client's last round. Waiting returns 0 for a run that diverged.
+// Waiting returns the fraction of its time, in [0, 1], that a client spent waiting: neither in a round nor away. The
+// time ends with the client's last round. For a run that diverged, Waiting returns 0.
 func (t *Timed) Waiting(client int) float64 {
 	if t.Diverged || t.Done[client] == 0 {
 		return 0
@@ -162,7 +162,7 @@ func (t *Timed) Idle() float64 {
 	return sum
 }
 
-// Lag returns the mean and the largest lag i − k of all rounds.
+// Lag returns the mean and the largest lag of all rounds: by how many rounds the client's model was behind.
 func (t *Timed) Lag() (mean float64, most int) {
 	rounds, sum := 0, 0
 	for lag, n := range t.Staleness {
@@ -173,7 +173,7 @@ func (t *Timed) Lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// AccuracyAt returns the accuracy at the time now, as the last evaluation before or at that time measured it.
+// AccuracyAt returns the accuracy that the last evaluation at or before the time now measured.
 func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {

@@ -75,14 +75,15 @@ func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, erro
 	return out, spent, err
 }
 
-// Trials trains every spec and returns the trials in the order of specs, and what they took to compute. Equal specs
-// are trained once. Finished trials are kept in o.Folder, so a call after an interruption continues.
+// Trials trains every spec and returns the results in the order of specs, and the work that they took. Equal specs
+// are trained once. Finished trainings are kept in o.Folder, so a call after an interruption continues.
 func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Options) ([]Trial, Spent, error) {
 	return o.grid().trials(ctx, specs, source)
 }
 
-// Curves trains every spec and returns the learning curves in the order of specs, and what they took to compute. Each
-// curve has a point at the start and the given number of later points. Finished trainings are kept as by [Trials].
+// Curves trains every spec and returns the learning curves in the order of specs, and the work that they took. Each
+// curve has a point at the start and the given number of later points. Finished trainings are kept in the folder of
+// the options, see [Trials].
 func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o Options) (
 	[]*Curve, Spent, error,
 ) {
@@ -93,8 +94,8 @@ func Curves(ctx context.Context, source *train.Source, specs []train.Spec, point
 	return results[*Curve](ctx, o.grid(), cells)
 }
 
-// Utilities computes one line of a utility graph for each spec and returns them in order, and what they took to
-// compute. Finished lines are kept as by [Trials].
+// Utilities computes one line of a utility graph (see [UtilitySpec]) for each spec and returns them in order, and the
+// work that they took. Finished lines are kept in the folder of the options, see [Trials].
 func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o Options) (
 	[]*Utility, Spent, error,
 ) {
