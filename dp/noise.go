@@ -115,8 +115,9 @@ type Release struct {
 	Events []Event  `json:"events"`
 }
 
-// UnmarshalJSON reads a release. It sets the Noise of each event to the release's, with AllClients,
-// because the file does not name the client. An unknown key and an invalid event are errors.
+// UnmarshalJSON reads a release. If the file names the source of the noise, each event gets this name as its Noise. The
+// client in it is [AllClients] (any client of the run), because the file does not name one. An unknown key and an invalid
+// event are errors.
 func (r *Release) UnmarshalJSON(text []byte) error {
 	var read struct {
 		Noise  rng.Name     `json:"noise,omitzero"`

@@ -176,10 +176,10 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 	return History{Filter: &limits, Events: run}, nil
 }
 
-// BudgetError is the error of [Plan.History] if the ε of the filter's budget is too small for the planned run.
+// BudgetError is the error of [Plan.History] if the ε budget that it was given is too small for the planned run.
 type BudgetError struct {
-	Budget float64
-	Needs  float64 // the least ε that admits the run, at the filter's orders
+	Budget float64 // the ε that was given
+	Needs  float64 // the least ε that admits the run, at the Rényi orders of the history's filter (see [rdp.Filter])
 }
 
 func (e *BudgetError) Error() string {

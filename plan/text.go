@@ -469,7 +469,7 @@ func (c *Calibration) Statement() string {
 		claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
 }
 
-// For says whom the frontier's ε protects, as text: "per record", or "for" a person with several records.
+// For says whom the frontier's ε protects: "per record" or, for example, "for a person with up to 3 records".
 func (f *Frontier) For() string {
 	if f.Group == 0 {
 		return "per record"

@@ -27,7 +27,7 @@ const (
 	CosineDecay Decay = "cosine" // η₀(1+cos(πt/K))/2 (Loshchilov, Hutter, arXiv 1608.03983, without restarts)
 )
 
-// Decays returns all schedules.
+// Decays returns all step size schedules.
 func Decays() []Decay { return []Decay{LinearDecay, SqrtDecay, NoDecay, ZeroDecay, CosineDecay} }
 
 // Ends reports whether the step size falls to 0 at t = K. Such a schedule depends on K and has no β.

@@ -20,9 +20,10 @@ func C(r, rho, rhoHat, x float64) float64 {
 	return min(2/(math.Sqrt(1+2*r*rho*x)+1), 2/(rhoHat*x))
 }
 
-// R returns the constant r of Theorem thm1 at noise multiplier σ and at the least r₀ that it allows, σ·max q_i.
-// It is 0 for Corrected, which has only the quadratic term of Lemma lemthree (see [Moment]). If u₀
-// or u₁ is 1 or more, the result has no meaning.
+// R returns the constant r of the paper's Theorem thm1 at noise multiplier σ, the first argument of [C]. It weighs the
+// terms above the quadratic one in the moments of the privacy loss, and a larger r requires more noise. It is 0 for
+// Corrected, which has only the quadratic term. For Printed, it is at the least r₀ that the theorem allows, σ·q with q =
+// MaxRate. The result has no meaning unless u₀ = 2√q/(1−q) and u₁ = u₀·e/σ are below 1, see [Moments.Conditions].
 func (m Moments) R(form Form, sigma float64) float64 {
 	if form == Corrected {
 		return 0

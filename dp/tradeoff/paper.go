@@ -29,9 +29,9 @@ func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 	return p.rounds(epsilon)
 }
 
-// AtRounds returns up to n guarantees that Theorem Main gives for T = rounds > 0, with the least δ for
-// each ε. There may be none. They are from the paper's set ℋ(σ, T), and their supremum is its curve
-// ĥ_{σ,T}. n must be in [1, MaxGuarantees].
+// AtRounds returns up to n guarantees (ε, δ) that Theorem Main gives for T = rounds > 0: the least δ for each of n values
+// of ε below 0.5, in geometric progression, where the theorem applies. There may be none. [Guarantees.At] turns them into
+// a trade-off curve, which approximates the paper's ĥ_{σ,T} from below. n must be in [1, MaxGuarantees].
 func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("rounds", rounds), checkCount(n)); err != nil {
 		return nil, err
@@ -42,9 +42,9 @@ func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	})
 }
 
-// ForAllRounds returns up to n guarantees that Theorem Main gives for every T from RoundsFor(target) to K.
-// There may be none. They are from the paper's set 𝒢(σ, ε_target), and their supremum is its curve
-// g_{σ,ε_target}. The target must be positive, and n in [1, MaxGuarantees].
+// ForAllRounds returns up to n guarantees (ε, δ) that Theorem Main gives for every number of rounds T from
+// RoundsFor(target) to K. There may be none. [Guarantees.At] turns them into a trade-off curve, which approximates the
+// paper's g_{σ,ε_target} from below. The target ε must be positive, and n in [1, MaxGuarantees].
 func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon target", target), checkCount(n)); err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ const durationForms = "constant:MEAN, exponential:MEAN, uniform:LOW,HIGH, lognor
 // ParseDuration reads a distribution, written in one of these forms:
 //
 //	constant:1ms  exponential:250us  uniform:1ms,3ms
-//	lognormal:1ms,0.5  pareto:1ms,1.5  trace:FILE
+//	lognormal:1ms,0.5 (mean, sigma)  pareto:1ms,1.5 (mean, alpha)  trace:FILE
 //
 // For a trace, it sets only File. The caller reads that file and sets Trace.
 func ParseDuration(text string) (Duration, error) {

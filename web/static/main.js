@@ -49,7 +49,7 @@ function fieldView(name) {
     spellcheck: "false",
     value: state[name],
     "aria-describedby": `${id}-wrong`,
-    placeholder: name === "delta" ? "at most 1/(10N)" : f.optional ? "any" : null,
+    placeholder: name === "delta" ? "by N" : f.optional ? "any" : null,
   });
   const low = f.low,
     high = f.high;
@@ -75,7 +75,7 @@ function fieldView(name) {
     range.setAttribute("aria-valuetext", text.value);
     changed(name);
   });
-  range.setAttribute("aria-valuetext", state[name] || "at most 1/(10N)");
+  range.setAttribute("aria-valuetext", state[name] || "by N");
   return el(
     "div",
     { class: "field", "data-field": name },

@@ -15,7 +15,7 @@ const fields = {
     linear: true,
     optional: true,
   },
-  delta: { label: "δ", hint: "empty: at most 1/(10N)", low: 1e-12, high: 1e-2, optional: true },
+  delta: { label: "δ", hint: "empty: a default by N", low: 1e-12, high: 1e-2, optional: true },
 };
 
 const questions = {

@@ -113,7 +113,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 			"unless --target-epsilon is given)", defaultSigma))
 	fs.Float64Var(&f.req.Epsilon, "target-epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]; with --after, for "+
 		"all rounds (default: the ε of the filter in the file)")
-	fs.Float64Var(&f.req.Delta, "delta", 0, "δ, in (0, 1) (default the largest power of ten that is at most 1/(10N), for N from 100 on)")
+	fs.Float64Var(&f.req.Delta, "delta", 0, "δ, in (0, 1) (default the largest power of ten that is at most 1/(10N), for N from 100 on; 1/N by --method paper and closed-form-printed)")
 	fs.Float64Var(&f.req.Theta, "theta", 1, "θ = s_max/s̄ of the sample size sequence, in [1, 1e6]")
 	fs.StringVar(&f.method, "method", string(plan.PLD),
 		"pld (interval), rdp, closed-form (upper bounds); closed-form-printed, paper (NO guarantee, to compare)")
