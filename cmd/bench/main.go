@@ -118,6 +118,9 @@ func bench(w io.Writer, runs int) error {
 	if err := b.writeTraining(w); err != nil {
 		return err
 	}
+	if err := writeReading(w, dir, runs); err != nil {
+		return err
+	}
 	return writeAccounting(w, runs)
 }
 
