@@ -11,6 +11,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
+	"proactivedp/internal/cpu"
 	"proactivedp/plan"
 )
 
@@ -170,11 +171,11 @@ func measureMixed(events []dp.Event, runs int, most float64) ([]figure, error) {
 func timed(runs int, f func() error) (ms float64, err error) {
 	times := make([]float64, runs)
 	for i := range times {
-		start := processorTime()
+		start := cpu.Used()
 		if err := f(); err != nil {
 			return 0, err
 		}
-		times[i] = (processorTime() - start).Seconds() * 1e3
+		times[i] = (cpu.Used() - start).Seconds() * 1e3
 	}
 	return median(times), nil
 }

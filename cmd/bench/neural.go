@@ -82,7 +82,7 @@ func (m measured) get(name, unit string) (float64, error) {
 
 // writeNeural measures the kernels and the networks' steps on one processor.
 func writeNeural(w io.Writer, runs int) error {
-	fmt.Fprintf(w, "\n## Networks\n\nOn one processor; medians of %d runs of Go benchmarks. A private step is the sum of the "+
+	fmt.Fprintf(w, "\n## Networks\n\nOn one processor; medians of %d runs of Go benchmarks, in processor time. A private step is the sum of the "+
 		"batch's clipped gradients, the noise, and the update. "+
 		"A plain step has no norms, clipping and noise. Plain and private steps are measured in turns. "+
 		"Peak is `BenchmarkPeakFMA`: multiply-adds between registers.\n\n", runs)
