@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -113,10 +114,17 @@ func TestNetworkScoresAsItPredicts(t *testing.T) {
 	if len(seen) < 2 {
 		t.Errorf("all examples are labelled alike: %v", seen)
 	}
-	if area := models.Evaluate(m, params, all(d), scratch).AUC; area == nil || !(*area > 0 && *area < 1) {
-		t.Errorf("AUC %v", area)
-	}
 	b := all(d)
+	e, loss := models.EvaluateLoss(m, params, b, scratch)
+	if e.AUC == nil || !(*e.AUC > 0 && *e.AUC < 1) {
+		t.Errorf("AUC %v", e.AUC)
+	}
+	if want := m.Loss(params, b, scratch); loss != want {
+		t.Errorf("loss %v in one pass, want %v", loss, want)
+	}
+	if want := models.EvaluateLogits(logits, labels, b); !reflect.DeepEqual(e, want) {
+		t.Errorf("%+v in one pass, want %+v", e, want)
+	}
 	if n := testing.AllocsPerRun(5, func() { m.Logits(logits, params, b, scratch) }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}

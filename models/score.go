@@ -73,11 +73,40 @@ func logits(m Model, params []float32, b data.Batch, scratch Scratch) []float64 
 // Evaluate evaluates a model on the batch. If the batch is empty, all numbers are 0. If there are more than 2²⁵
 // logits, LogLoss and AUC are nil.
 func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluation {
+	z := logits(m, params, b, scratch)
+	if len(z) > 0 {
+		return EvaluateLogits(z, largest(z, b), b)
+	}
 	labels := make([]int32, b.Len())
 	if b.Len() > 0 {
 		m.Predict(labels, params, b, scratch)
 	}
-	return EvaluateLogits(logits(m, params, b, scratch), labels, b)
+	return EvaluateLogits(nil, labels, b)
+}
+
+// EvaluateLoss does the same as Evaluate and m.Loss, by a single pass of a [Network] over the batch.
+func EvaluateLoss(m Model, params []float32, b data.Batch, scratch Scratch) (e *Evaluation, loss float64) {
+	n, ok := m.(*Network)
+	if !ok || b.Len() > mostLogits/n.net.Classes() {
+		return Evaluate(m, params, b, scratch), m.Loss(params, b, scratch)
+	}
+	z := make([]float64, b.Len()*n.net.Classes())
+	loss = n.net.LossAndLogits(z, params, b, scratch.(*networkScratch).whole())
+	return EvaluateLogits(z, largest(z, b), b), loss
+}
+
+// largest returns the class of the largest logit of each example, or the first of several, as Predict does.
+func largest(z []float64, b data.Batch) []int32 {
+	labels := make([]int32, b.Len())
+	for i := range labels {
+		row := z[i*b.Data.Classes:][:b.Data.Classes]
+		for k, v := range row {
+			if v > row[labels[i]] {
+				labels[i] = int32(k)
+			}
+		}
+	}
+	return labels
 }
 
 // EvaluateLogits evaluates predicted classes and logits z of the batch, see [Scorer]. If z is nil, LogLoss and AUC

@@ -103,6 +103,16 @@ func (n *Net) Logits(z []float64, params []float32, batch data.Batch, s *Scratch
 	})
 }
 
+// LossAndLogits does what Loss and Logits do in one pass.
+func (n *Net) LossAndLogits(z []float64, params []float32, batch data.Batch, s *Scratch) (loss float64) {
+	classes := n.Classes()
+	n.evaluate(params, batch, s, func(at, b int) {
+		loss += n.losses(s, batch, at, b)
+		n.copyLogits(z[at*classes:min(at+f32.Lanes, batch.Len())*classes], s, b)
+	})
+	return loss / float64(batch.Len())
+}
+
 // evaluate runs the forward pass of the batch. For every block it calls f(at, b). at is the number of the block's
 // first example, and b is the number of the block in its chunk, where the scratch has the logits.
 func (n *Net) evaluate(params []float32, batch data.Batch, s *Scratch, f func(at, b int)) {

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"proactivedp/dp"
-	"proactivedp/dp/gdp"
 )
 
 // A recommended batch size keeps at least enoughSignal of the full-batch signal, and leaves from
@@ -53,12 +52,11 @@ func (p *Plan) batch(s, rounds int) Batch {
 	return b
 }
 
-// signalAt returns s√T/σ of all rounds that use a record, divided by the signal of full batches at
-// (ε, δ). T full batches have σ = √T/μ, where μ is that of one Gaussian release, so their signal is
-// N·μ for every T. It returns nil if μ cannot be computed.
-func (p *Plan) signalAt(eps, sigma float64, s, rounds int) *float64 {
-	mu, err := gdp.Mu(eps, p.Delta)
-	if err != nil || !(mu > 0) || !(sigma > 0) {
+// signalAt returns s√T/σ of all rounds that use a record, divided by the signal of full batches with the
+// same budget. T full batches have σ = √T/μ, where μ is that of one Gaussian release (see limit), so their
+// signal is N·μ for every T. It returns nil if μ is 0.
+func (p *Plan) signalAt(mu, sigma float64, s, rounds int) *float64 {
+	if !(mu > 0) || !(sigma > 0) {
 		return nil
 	}
 	if p.Adjacency == dp.ReplaceOne { // a record moves the sum by up to 2C
@@ -79,7 +77,7 @@ func (c calculator) priced(ctx context.Context, b *Batch) (stop, error) {
 	found, err := c.noise(ctx, b.SampleSize, b.Rounds)
 	if err == nil && found.met {
 		sigma := found.value
-		b.Sigma, b.Signal = &sigma, c.p.signalAt(c.target, sigma, b.SampleSize, b.Rounds)
+		b.Sigma, b.Signal = &sigma, c.p.signalAt(c.limit().mu, sigma, b.SampleSize, b.Rounds)
 	}
 	return found, err
 }
@@ -133,7 +131,7 @@ func (c calculator) recommend(ctx context.Context, k int) (Batch, stop, error) {
 // loses reports whether rounds of size s certainly keep less than enoughSignal, without computing their noise: at the σ
 // that would keep just that, they cost more than the target.
 func (c calculator) loses(s, rounds int) bool {
-	signal := c.p.signalAt(c.target, 1, s, rounds)
+	signal := c.p.signalAt(c.limit().mu, 1, s, rounds)
 	if signal == nil || c.p.Method != PLD {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
@@ -19,12 +20,18 @@ type calculator struct {
 	p      *Plan
 	price  pricing // cost of all rounds that use one record
 	target float64 // largest ε allowed
+	limit  func() limit
+}
+
+// newCalculator returns a calculator, which computes its limit only once.
+func newCalculator(p *Plan, price pricing, target float64) calculator {
+	return calculator{p, price, target, sync.OnceValue(func() limit { return limitOf(target, p.Delta, p.Adjacency) })}
 }
 
 // calculator returns the calculator of the plan's method for a target ε.
 func (p *Plan) calculator(ctx context.Context, target float64) (calculator, error) {
 	price, err := p.pricing(ctx, p.copies())
-	return calculator{p, price, target}, err
+	return newCalculator(p, price, target), err
 }
 
 // calculate finds the plan for every combination of fields that solveJointly does not handle.

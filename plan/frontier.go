@@ -77,7 +77,7 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	theorem := *p
 	theorem.Adjacency, theorem.Method = dp.AddOrRemove, ClosedForm
 	columns := []calculator{
-		{&theorem, theorem.priceByForm(closedform.Corrected, p.copies()), p.budget()},
+		newCalculator(&theorem, theorem.priceByForm(closedform.Corrected, p.copies()), p.budget()),
 		p.under(ctx, acc, dp.AddOrRemove),
 		p.under(ctx, acc, dp.ReplaceOne),
 	}
@@ -129,7 +129,7 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 			tight = row.ReplaceOne
 		}
 		if tight != nil {
-			row.Signal = p.signalAt(p.budget(), *tight, s, row.Rounds)
+			row.Signal = p.signalAt(columns[1].limit().mu, *tight, s, row.Rounds)
 		}
 		f.Rows = append(f.Rows, row)
 	}

@@ -75,7 +75,7 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 // whole returns the largest size, up to most, for which Theorem simpleF holds in whole rounds, which may
 // compute a little more than K. It returns 1 if there is none.
 func (p *Plan) whole(most, k int) int {
-	c := calculator{p: p, target: p.Epsilon}
+	c := newCalculator(p, nil, p.Epsilon)
 	for last := most; last > 1; {
 		rounds := roundsOf(k, last)
 		first := roundsOf(k, rounds) // the least size with this number of rounds

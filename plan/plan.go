@@ -161,7 +161,7 @@ func Solve(ctx context.Context, r Request) (*Plan, error) {
 		return nil, err
 	}
 	if p.Run != nil && p.budget() > 0 {
-		p.Signal = p.signalAt(p.budget(), p.Sigma, p.Run.SampleSize, p.Run.Rounds)
+		p.Signal = p.signalAt(limitOf(p.budget(), p.Delta, p.Adjacency).mu, p.Sigma, p.Run.SampleSize, p.Run.Rounds)
 	}
 	if !p.Method.isClosedForm() && p.hasTheorem() {
 		p.Theorem = p.theorem(ctx, r)

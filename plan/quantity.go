@@ -18,8 +18,6 @@ func (c calculator) most(v int) float64 {
 	return math.Floor(maxCount / (float64(v) * float64(c.p.copies())))
 }
 
-func (c calculator) limit() limit { return limitOf(c.target, c.p.Delta, c.p.Adjacency) }
-
 func (c calculator) rateOf(s int) float64 {
 	if c.p.Sampling == dp.Allocation {
 		return 1 / float64(c.p.batchesOf(s))

@@ -14,6 +14,7 @@ import (
 //
 // (Bu, Dong, Long, Su 2020; see gdp.MuPoisson). It only provides starting points of searches.
 type limit struct {
+	mu     float64 // of one Gaussian release that meets the budget; 0 if there is none
 	mu2    float64 // μ² that the budget allows
 	factor float64 // one record changes a sum by at most factor·C
 }
@@ -21,14 +22,14 @@ type limit struct {
 // limitOf returns the limit for the budget (eps, delta). If no Gaussian release has that budget, it
 // uses μ = 1.
 func limitOf(eps, delta float64, a dp.Adjacency) limit {
-	mu, err := gdp.Mu(eps, delta)
-	if err != nil {
-		mu = 1
+	l := limit{mu2: 1, factor: 1}
+	if mu, err := gdp.Mu(eps, delta); err == nil {
+		l.mu, l.mu2 = mu, mu*mu
 	}
 	if a == dp.ReplaceOne { // for other adjacencies 1 is good enough, because this is only a starting point
-		return limit{mu * mu, 2}
+		l.factor = 2
 	}
-	return limit{mu * mu, 1}
+	return l
 }
 
 func (l limit) sigma(q, rounds float64) float64 {

@@ -106,5 +106,5 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 func (p *Plan) under(ctx context.Context, acc dp.Accountant, a dp.Adjacency) calculator {
 	other := *p
 	other.Adjacency, other.Method = a, Method(acc.Name())
-	return calculator{&other, other.priceBy(ctx, other.searching(acc), p.copies()), p.budget()}
+	return newCalculator(&other, other.priceBy(ctx, other.searching(acc), p.copies()), p.budget())
 }

@@ -27,48 +27,25 @@ type ziggurat struct {
 	r float64                 // where the tail starts on the x axis
 }
 
+// The start r of each tail is the one at which the layers end exactly at the top, f(0) = 1. A test of the table checks
+// it; to compute it takes more time than all else at the start of a program.
 var (
-	normalTable = newZiggurat(
+	normalTable = newZiggurat(3.6541528853610092,
 		func(x float64) float64 { return math.Exp(-0.5 * x * x) },
 		func(y float64) float64 { return math.Sqrt(-2 * math.Log(y)) },
 		func(r float64) float64 { return math.Sqrt(math.Pi/2) * math.Erfc(r/math.Sqrt2) })
-	expTable = newZiggurat(
+	expTable = newZiggurat(7.69711747013105,
 		func(x float64) float64 { return math.Exp(-x) },
 		func(y float64) float64 { return -math.Log(y) },
 		func(r float64) float64 { return math.Exp(-r) })
 )
 
-// newZiggurat computes the table from the density, its inverse and the area of its tail. By
-// bisection it finds the start r of the tail at which the layers end exactly at the top, f(0) = 1.
-func newZiggurat(density, inverse, tail func(float64) float64) *ziggurat {
-	area := func(r float64) float64 { return r*density(r) + tail(r) }
-	// top returns how far above 1 the layers end if they have the base's area and start at r.
-	top := func(r float64) float64 {
-		v, x, y := area(r), r, density(r)
-		for range ziggLayers - 2 {
-			if y += v / x; y >= 1 {
-				return math.Inf(1)
-			}
-			x = inverse(y)
-		}
-		return y + v/x - 1
-	}
-	lo, hi := 2.0, 12.0 // top(lo) > 0 > top(hi)
-	for {
-		mid := 0.5 * (lo + hi)
-		if mid <= lo || mid >= hi {
-			break
-		}
-		if top(mid) > 0 {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	z := &ziggurat{r: hi}
-	v := area(hi)
-	z.x[0] = v / density(hi)
-	z.x[1] = hi
+// newZiggurat computes the table from the start r of the tail, the density, its inverse and the area of its tail.
+func newZiggurat(r float64, density, inverse, tail func(float64) float64) *ziggurat {
+	z := &ziggurat{r: r}
+	v := r*density(r) + tail(r)
+	z.x[0] = v / density(r)
+	z.x[1] = r
 	for i := 2; i < ziggLayers; i++ {
 		z.x[i] = inverse(density(z.x[i-1]) + v/z.x[i-1])
 	}

@@ -214,16 +214,19 @@ func (j judged) writeText(w io.Writer) error {
 // judgement returns how good the model params is on p.Test.
 func (p *Prepared) judgement(params []float32) judged {
 	m, scratch, all := p.Config.Model, p.Config.Model.NewScratch(), p.Test.All()
-	var loss *float64
-	if l := m.Loss(params, all, scratch); !math.IsInf(l, 0) && !math.IsNaN(l) {
-		loss = &l
+	finite := func(loss float64) *float64 {
+		if math.IsInf(loss, 0) || math.IsNaN(loss) {
+			return nil
+		}
+		return &loss
 	}
 	if t := p.Test.Data.Targets; t != nil {
 		e := models.EvaluateRegression(models.Predictions(m.(models.Scorer), params, all, scratch), all)
-		return judged{regression: &Regression{*e, loss, t.Bounds}}
+		return judged{regression: &Regression{*e, finite(m.Loss(params, all, scratch)), t.Bounds}}
 	}
-	share, e := p.Test.MajorityShare(), models.Evaluate(m, params, all, scratch)
-	return judged{&Accuracy{e.Accuracy}, &Judgement{MajorityShare: share, BeatsMajority: e.Accuracy > share, Loss: loss,
+	share := p.Test.MajorityShare()
+	e, loss := models.EvaluateLoss(m, params, all, scratch)
+	return judged{&Accuracy{e.Accuracy}, &Judgement{MajorityShare: share, BeatsMajority: e.Accuracy > share, Loss: finite(loss),
 		ClassMetrics: ClassMetricsOf(*e, classNames(p.Test.Data))}, nil}
 }
 

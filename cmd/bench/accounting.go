@@ -18,23 +18,24 @@ func writeAccounting(w io.Writer, runs int) error {
 	if err != nil {
 		return err
 	}
-	rows, memory, err := run(1, self, "-accounting", "-runs", strconv.Itoa(runs))
+	rows, memory, _, err := run(1, self, "-accounting", "-runs", strconv.Itoa(runs))
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\n## Accounting\n\nThis section has times of the accountant `pld` at its default accuracy, on one processor in one process. "+
-		"A time is the median of %d runs of one setting; median, 90 %%, 99 %% and longest are over the settings. ε and the noise "+
+		"A time is processor time, the median of %d runs of one setting; median, 90 %%, 99 %% and longest are over the settings. ε and the noise "+
 		"multiplier σ are for Poisson sampling and add-or-remove adjacency; the comparison and the frontier of a plan also have "+
 		"replace-one.\n\nThe width of an interval is relative to its upper end. The target is %v %%, and %[4]v %% for ε below "+
 		"%[3]v, where a relative width means less.\n\nReference settings and budgets are those that public libraries have answered. "+
 		"Random settings are log-uniform, with sample rate q in [%[5]g, %[6]g], σ in [%[7]g, %[8]g], T steps in [%[9]g, %[10]g] and δ in "+
-		"[%[11]g, %[12]g]. Random plans are log-uniform, with N records in [10⁴, 10⁷], k epochs in [2, 200] and ε in [0.01, 5]; δ is 1/N, "+
+		"[%[11]g, %[12]g]. Different rounds have σ in [%[13]v, %[14]v] and q in [%[15]v, %[16]v], log-uniform, and δ = %[17]v. Random plans are log-uniform, with N records in [10⁴, 10⁷], k epochs in [2, 200] and ε in [0.01, 5]; δ is 1/N, "+
 		"and σ and T are just enough for the paper's Theorem simpleF.\n\n",
 		runs, 100*pld.DefaultAccuracy, smallEpsilon, 100*smallAccuracy,
-		minRate, float64(maxRate), minSigma, maxSigma, float64(minRounds), maxRounds, minDelta, maxDelta)
+		minRate, float64(maxRate), minSigma, maxSigma, float64(minRounds), maxRounds, minDelta, maxDelta,
+		mixedMinSigma, float64(mixedMaxSigma), mixedMinRate, mixedMaxRate, mixedDelta)
 	fmt.Fprint(w, figureHeader)
 	w.Write(rows)
-	fmt.Fprint(w, figure{"all of the above", "peak memory", memory, 0, " MiB", atMost, 50})
+	fmt.Fprint(w, figure{"all of the above", "peak memory", memory, 0, " MiB", atMost, 256})
 	return nil
 }
 
@@ -58,6 +59,8 @@ func accounting(w io.Writer, runs int) error {
 	for _, measure := range []func() ([]figure, error){
 		func() ([]figure, error) { return measureOracle(settings, runs) },
 		func() ([]figure, error) { return measureRandom(randomSettings(randoms, seed), runs) },
+		func() ([]figure, error) { return measureMixed(mixedEvents(1000, seed), runs, 500) },
+		func() ([]figure, error) { return measureMixed(mixedEvents(100_000, seed), runs, 3000) },
 		func() ([]figure, error) { return measureCalibration(targets, least, runs) },
 		func() ([]figure, error) { return measurePlans(paperSettings(), runs) },
 		func() ([]figure, error) { return measureLooseness(plans) },

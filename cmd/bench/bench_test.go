@@ -162,6 +162,7 @@ func TestMeasurements(t *testing.T) {
 		{"ε of 3 reference settings", 4, func() ([]figure, error) { return measureOracle(settings[:3], 1) }},
 		{"ε of 3 random settings", 7, func() ([]figure, error) { return measureRandom(randomSettings(3, 1), 1) }},
 		{"σ for 1 reference budgets", 4, func() ([]figure, error) { return measureCalibration(targets[:1], least, 1) }},
+		{"ε of 20 different rounds", 2, func() ([]figure, error) { return measureMixed(mixedEvents(20, 1), 1, 500) }},
 		{"plan for N = 10000, k = 5, σ = 19.29962", 1, func() ([]figure, error) {
 			return measurePlans(paperSettings()[:1], 1)
 		}},
@@ -188,6 +189,19 @@ func TestMeasurements(t *testing.T) {
 	impossible := plan.Request{N: 10, Epochs: 5, Epsilon: 1e-8, Delta: 0.01, Method: plan.ClosedForm}
 	if _, err := measurePlans([]plan.Request{impossible}, 1); err == nil {
 		t.Error("measured a plan that is not feasible")
+	}
+}
+
+// All files have the same rows, which the readers take in.
+func TestReading(t *testing.T) {
+	figures, err := measureReading(t.TempDir(), 40, 1)
+	if err != nil || len(figures) != 3 {
+		t.Fatalf("%d figures, %v", len(figures), err)
+	}
+	for _, f := range figures {
+		if !(f.value > 0) {
+			t.Errorf("%+v took no time", f)
+		}
 	}
 }
 

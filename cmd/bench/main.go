@@ -1,7 +1,7 @@
 //go:build unix
 
 // Command bench measures how fast ProactiveDP is on this machine, and writes the tables of results/bench.md. It runs
-// the program several times for each row and reports medians: of the client rounds per second in the training loop,
+// the program several times for each row and reports medians: of the client rounds per second of processor time,
 // and of the peak resident memory of the whole process. It measures kernels and networks with Go's benchmarks, and
 // the accounting in a separate process. It compares the values with targets. The networks need the real data sets
 // (PROACTIVEDP_DATA, or the cache).
@@ -83,9 +83,9 @@ func bench(w io.Writer, runs int) error {
 		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs)
 	fmt.Fprint(w, "## Client rounds\n\nA client round is sampling, the clipped gradient, noise, the local update and both messages. "+
 		"Here it is measured for ridge logistic regression on phishing (69 parameters), with batch size 1, a permissible delay of "+
-		"1 round, and the paper's other parameters. A round allocates no heap memory (`TestNoAllocationPerRound` of package "+
+		"1 round, and the paper's other parameters. Times are processor times of the whole process. A round allocates no heap memory (`TestNoAllocationPerRound` of package "+
 		"`sim`).\n\n"+
-		"| runner | clients | processors | client rounds per second | ns a round | ns a round / log₂(clients) | peak "+
+		"| runner | clients | processors | client rounds per processor second | ns a round | ns a round / log₂(clients) | peak "+
 		"memory, MiB |\n|---|---|---|---|---|---|---|\n")
 	for _, row := range []struct {
 		runner         string
@@ -94,8 +94,8 @@ func bench(w io.Writer, runs int) error {
 		{"virtual", 5, 1}, {"virtual", 100, 1}, {"virtual", 1000, 1}, {"virtual", 10_000, 1},
 		{"hogwild", 5, 2}, {"hogwild", 100, 2}, {"hogwild", 10_000, 2},
 	} {
-		// Every run has about 500,000 client rounds, so that the loop takes most of the time.
-		rounds := max(50, 500_000/row.clients)
+		// Every run has about 2,000,000 client rounds, so that the loop takes most of the time.
+		rounds := 2_000_000 / row.clients
 		rate, memory, err := b.train(row.procs, "--runner", row.runner, "--clients", strconv.Itoa(row.clients),
 			"--sample-size", "1", "--grad-computations", strconv.Itoa(rounds))
 		if err != nil {
@@ -104,9 +104,9 @@ func bench(w io.Writer, runs int) error {
 		fmt.Fprintf(w, "| %s | %d | %d | %s | %.0f | %.0f | %.0f |\n", row.runner, row.clients, row.procs,
 			thousands(rate), 1e9/rate, 1e9/rate/math.Log2(float64(row.clients)), memory)
 	}
-	fmt.Fprint(w, "\n## All logistic-regression figures\n\nThe time to make these figures for both data sets and both models, with 5 seeds, all "+
+	fmt.Fprint(w, "\n## All logistic-regression figures\n\nThe processor time to make these figures for both data sets and both models, with 5 seeds, all "+
 		"of the paper's gradients, and no stored results; one run.\n\n"+
-		"| processors | seconds | peak memory, MiB |\n|---|---|---|\n")
+		"| processors | processor seconds | peak memory, MiB |\n|---|---|---|\n")
 	seconds, memory, err := b.figures()
 	if err != nil {
 		return err
@@ -118,6 +118,9 @@ func bench(w io.Writer, runs int) error {
 	if err := b.writeTraining(w); err != nil {
 		return err
 	}
+	if err := writeReading(w, dir, runs); err != nil {
+		return err
+	}
 	return writeAccounting(w, runs)
 }
 
@@ -126,50 +129,49 @@ type bencher struct {
 	dir, program string
 }
 
-// train returns the median rate and the median peak memory of a training.
+// train returns the median rate, in client rounds per second of processor time, and the median peak memory of a
+// training.
 func (b *bencher) train(procs int, args ...string) (rate, memory float64, err error) {
 	var rates, memories []float64
 	for range b.runs {
-		out, peak, err := run(procs, b.program, append([]string{"train", "--json"}, args...)...)
+		out, peak, used, err := run(procs, b.program, append([]string{"train", "--json"}, args...)...)
 		if err != nil {
 			return 0, 0, err
 		}
 		var report struct {
-			Updates int     `json:"updates"`
-			Seconds float64 `json:"seconds"`
+			Updates int `json:"updates"`
 		}
 		if err := json.Unmarshal(out, &report); err != nil {
 			return 0, 0, fmt.Errorf("train %v: %w", args, err)
 		}
-		rates = append(rates, float64(report.Updates)/report.Seconds)
+		rates = append(rates, float64(report.Updates)/used.Seconds())
 		memories = append(memories, peak)
 	}
 	return median(rates), median(memories), nil
 }
 
-// figures makes the figures once and returns the time and the peak memory.
+// figures makes the figures once and returns the processor time and the peak memory.
 func (b *bencher) figures() (seconds, memory float64, err error) {
-	start := time.Now()
-	_, memory, err = run(runtime.NumCPU(), b.program, "figures", "--out", filepath.Join(b.dir, "out"))
-	return time.Since(start).Seconds(), memory, err
+	_, memory, used, err := run(runtime.NumCPU(), b.program, "figures", "--out", filepath.Join(b.dir, "out"))
+	return used.Seconds(), memory, err
 }
 
-// run runs a program and returns its output and its peak memory in MiB.
-func run(procs int, program string, args ...string) (stdout []byte, memory float64, err error) {
+// run runs a program and returns its output, its peak memory in MiB and its processor time.
+func run(procs int, program string, args ...string) (stdout []byte, memory float64, used time.Duration, err error) {
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(procs))
 	out, err := cmd.Output()
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
-			return nil, 0, fmt.Errorf("%v: %w: %s", args, err, exit.Stderr)
+			return nil, 0, 0, fmt.Errorf("%v: %w: %s", args, err, exit.Stderr)
 		}
-		return nil, 0, fmt.Errorf("%v: %w", args, err)
+		return nil, 0, 0, fmt.Errorf("%v: %w", args, err)
 	}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		memory = float64(usage.Maxrss) / 1024 // Linux reports kibibytes
 	}
-	return out, memory, nil
+	return out, memory, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
 // thousands formats a count with separators.

@@ -82,7 +82,7 @@ func (m measured) get(name, unit string) (float64, error) {
 
 // writeNeural measures the kernels and the networks' steps on one processor.
 func writeNeural(w io.Writer, runs int) error {
-	fmt.Fprintf(w, "\n## Networks\n\nOn one processor; medians of %d runs of Go benchmarks. A private step is the sum of the "+
+	fmt.Fprintf(w, "\n## Networks\n\nOn one processor; medians of %d runs of Go benchmarks, in processor time. A private step is the sum of the "+
 		"batch's clipped gradients, the noise, and the update. "+
 		"A plain step has no norms, clipping and noise. Plain and private steps are measured in turns. "+
 		"Peak is `BenchmarkPeakFMA`: multiply-adds between registers.\n\n", runs)
@@ -129,7 +129,7 @@ func writeNeural(w io.Writer, runs int) error {
 			continue
 		}
 		if last := net.steps[len(net.steps)-1]; net.tiled {
-			n.precise(net.title+", "+last.title, net.pkg, last.name, runs)
+			n.precise(net.title+", "+last.title, net.pkg, last.name, n.get(steps, "DPStep/"+last.name, "samples/s"), runs)
 		}
 		first := net.steps[1] // the first batch has the size of the paper's setting
 		narrow, err := suite{pkg: net.pkg, pattern: "DPStep/^" + first.name + "$", kernels: cpu.AVX2.String()}.run(runs)
@@ -142,18 +142,18 @@ func writeNeural(w io.Writer, runs int) error {
 	return n.err
 }
 
-// precise writes what a private step is compared with: a step with the next slower kernels than matrix
+// precise writes what a private step of usual samples a second is compared with: a step with the next slower kernels than matrix
 // tiles, and steps in the precisions that the machine has.
-func (n *neural) precise(what, pkg, name string, runs int) {
+func (n *neural) precise(what, pkg, name string, usual float64, runs int) {
 	for _, s := range []struct {
 		has bool
 		suite
 		benchmark, title string
 	}{
 		{f32.Tiled(), suite{pkg, "DPStep/^" + name + "$", cpu.AVX512.String()}, "DPStep/",
-			"private step with AVX-512, samples/s"},
-		{f32.BF16(), suite{pkg, "BF16Step/^" + name + "$", ""}, "BF16Step/", "private step in bf16, samples/s"},
-		{f32.Tiled(), suite{pkg, "BF16x3Step/^" + name + "$", ""}, "BF16x3Step/", "private step in bf16x3, samples/s"},
+			"private step with AVX-512"},
+		{f32.BF16(), suite{pkg, "BF16Step/^" + name + "$", ""}, "BF16Step/", "private step in bf16"},
+		{f32.Tiled(), suite{pkg, "BF16x3Step/^" + name + "$", ""}, "BF16x3Step/", "private step in bf16x3"},
 	} {
 		if !s.has {
 			continue
@@ -163,7 +163,9 @@ func (n *neural) precise(what, pkg, name string, runs int) {
 			n.err = errors.Join(n.err, err)
 			continue
 		}
-		n.row(what, s.title, n.get(m, s.benchmark+name, "samples/s"), 0, "", noTarget, 0)
+		rate := n.get(m, s.benchmark+name, "samples/s")
+		n.row(what, s.title+", samples/s", rate, 0, "", noTarget, 0)
+		n.row(what, s.title+" over the usual one", rate/usual, 2, "", noTarget, 0)
 	}
 }
 

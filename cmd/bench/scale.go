@@ -65,7 +65,7 @@ func (r scaleRun) point(runs int) (scalePoint, error) {
 	}
 	var rates, times, gradients, memories []float64
 	for range runs {
-		out, memory, err := run(p.Processors, self, "-scale-run", string(text))
+		out, memory, _, err := run(p.Processors, self, "-scale-run", string(text))
 		if err != nil {
 			return p, err
 		}

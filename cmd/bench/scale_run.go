@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"syscall"
 	"time"
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/internal/cpu"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -105,9 +105,9 @@ func (r scaleRun) measure(w io.Writer) error {
 		}
 		run = func() (*sim.Result, error) { return v.Run(context.Background()) }
 	}
-	start, used := time.Now(), processorTime()
+	start, used := time.Now(), cpu.Used()
 	result, err := run()
-	c.Seconds, c.Processor = time.Since(start).Seconds(), (processorTime() - used).Seconds()
+	c.Seconds, c.Processor = time.Since(start).Seconds(), (cpu.Used() - used).Seconds()
 	if err != nil {
 		return err
 	}
@@ -118,14 +118,6 @@ func (r scaleRun) measure(w io.Writer) error {
 		}
 	}
 	return json.NewEncoder(w).Encode(c)
-}
-
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic("getrusage: " + err.Error()) // It fails only for wrong arguments.
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // gradientRounds is the number of rounds, of one client, in which the gradient is timed.
@@ -141,9 +133,9 @@ func (r scaleRun) gradient() (seconds float64, err error) {
 	var took time.Duration
 	p.Config.Substitute = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		batch := c.Sample(ws)
-		start := processorTime()
+		start := cpu.Used()
 		err := c.GradSum(ws.Sum(), batch, ws)
-		took += processorTime() - start
+		took += cpu.Used() - start
 		c.AddNoise(u, ws.Sum(), ws)
 		return err
 	}

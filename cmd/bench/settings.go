@@ -67,6 +67,24 @@ func randomSettings(n int, seed uint64) []setting {
 	return settings
 }
 
+// Different rounds are drawn from these ranges.
+const (
+	mixedMinRate, mixedMaxRate   = 1e-3, 5e-2
+	mixedMinSigma, mixedMaxSigma = 0.7, 4
+	mixedDelta                   = 1e-6
+)
+
+// mixedEvents returns n different rounds. They depend only on the seed.
+func mixedEvents(n int, seed uint64) []dp.Event {
+	logUniform := logUniform(seed)
+	events := make([]dp.Event, n)
+	for i := range events {
+		events[i] = dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, Count: 1,
+			NoiseMultiplier: logUniform(mixedMinSigma, mixedMaxSigma), Rate: logUniform(mixedMinRate, mixedMaxRate)}
+	}
+	return events
+}
+
 // oracleTargets returns each budget for which public libraries have calibrated σ, without
 // duplicates, and the smallest σ that any of them has found.
 func oracleTargets() (targets []plan.Target, least map[plan.Target]float64, err error) {

@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"proactivedp/data"
 	"proactivedp/data/fetch"
+	"proactivedp/internal/files"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/unpack"
 )
@@ -65,7 +68,7 @@ func original() database {
 // Load finds the data set in the folder cifar10, verifies it, and returns the training batches in order, followed by
 // the test batch. locator says where to look. A folder named by the user (Locator.Dir) has either the archive or the
 // batches data_batch_1.bin and so on; .bin.gz and the subfolder cifar-10-batches-bin are also accepted. A cache has
-// the archive, which is read without unpacking it. Instead of test_batch.bin a folder may have
+// the archive, and after its first use that subfolder, because inflating takes most of the time. Instead of test_batch.bin a folder may have
 // test_batch_first1000.bin, its first 1,000 records; Dataset.Note then says so. If a file was not found or is
 // damaged, the error wraps one of the errors of package fetch.
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
@@ -95,6 +98,9 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 	d.Label = make([]int32, n)
 	d.Images.Pixels = make([]byte, n*pixels)
 
+	if locator.Dir == "" && b.fromCache(ctx, locator, d) {
+		return d, nil
+	}
 	var err error
 	if locator.Dir != "" {
 		err = b.fromFolder(ctx, locator, d)
@@ -109,10 +115,53 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 	if err != nil {
 		return nil, err
 	}
+	if locator.Dir == "" {
+		b.keep(locator, d)
+	}
 	if d.Len() < n {
 		d.Note = fmt.Sprintf("the test set is the first %d of its %d images", b.partRows, b.rows)
 	}
 	return d, nil
+}
+
+// fromCache reads the batches that keep left in the cache, and verifies them as others. It reports whether all rows
+// are there.
+func (b database) fromCache(ctx context.Context, locator fetch.Locator, d *data.Dataset) bool {
+	cache, err := locator.CacheFolder()
+	if err != nil {
+		return false
+	}
+	n := d.Len()
+	if b.fromFolder(ctx, fetch.Locator{Dir: cache}, d) == nil && d.Len() == n {
+		return true
+	}
+	d.Label, d.Images.Pixels = d.Label[:n], d.Images.Pixels[:n*pixels]
+	return false
+}
+
+// keep writes the batches to the cache. If this fails, the archive is inflated again the next time.
+func (b database) keep(locator fetch.Locator, d *data.Dataset) {
+	cache, err := locator.CacheFolder()
+	if err != nil {
+		return
+	}
+	folder := filepath.Join(cache, Name, unpacked)
+	if os.MkdirAll(folder, 0o777) != nil {
+		return
+	}
+	for i, k := range b.batches {
+		err := files.Write(filepath.Join(folder, k.name), func(w io.Writer) error {
+			for row := i * b.rows; row < (i+1)*b.rows; row++ {
+				if _, err := w.Write(append([]byte{byte(d.Label[row])}, d.Images.Image(row)...)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return
+		}
+	}
 }
 
 // fromFolder reads the files of the batches.

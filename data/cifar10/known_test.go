@@ -123,6 +123,28 @@ func TestLoadFromTheArchive(t *testing.T) {
 	}
 	d, err := b.load(t.Context(), fetch.Locator{Dir: cache}) // the same file in a folder that is named
 	wantToy(t, d, err, 9, "")
+
+	// The unpacked batches serve without the archive, and are read again from it if one is damaged.
+	batch, whole := filepath.Join(cache, Name, unpacked, "two.bin"), filepath.Join(cache, Name, archive)
+	if err := os.Rename(whole, whole+".away"); err != nil {
+		t.Fatal(err)
+	}
+	d, err = b.load(t.Context(), fetch.Locator{Cache: cache, Offline: true})
+	wantToy(t, d, err, 9, "")
+	if err := os.WriteFile(batch, records(3, 4, 6), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.load(t.Context(), fetch.Locator{Cache: cache, Offline: true}); !errors.Is(err, fetch.ErrUnavailable) {
+		t.Errorf("loaded a damaged batch: %v", err)
+	}
+	if err := os.Rename(whole+".away", whole); err != nil {
+		t.Fatal(err)
+	}
+	d, err = b.load(t.Context(), fetch.Locator{Cache: cache})
+	wantToy(t, d, err, 9, "")
+	if back, err := os.ReadFile(batch); err != nil || !bytes.Equal(back, files["two.bin"]) {
+		t.Errorf("the damaged batch was not written again: %v", err)
+	}
 }
 
 func TestLoadFromAFolder(t *testing.T) {

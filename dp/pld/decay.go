@@ -38,6 +38,7 @@ func (r *round) decay(lambda float64) decay {
 			d.ends = append(d.ends, [2]float64{r.share(x), variance * density})
 		}
 	}
+	d.weight, d.share = make([]float64, 0, len(u.share)), make([]float64, 0, len(u.share))
 	for j, s := range u.share {
 		s = max(0, s-10*unit*r.q) // its error; a smaller share decays less
 		if w := math.Exp(u.logP[j] + lambda*u.y[j] - m.k); w*s > 1e-20 {

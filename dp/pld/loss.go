@@ -204,6 +204,19 @@ func (b branch) value(r *round, x float64) float64 {
 	return y
 }
 
+// at is logDensity and value.
+func (b branch) at(r *round, x float64) (logDensity, value float64) {
+	if b.weight == 0 || b.up == 0 {
+		return b.logDensity(r, x), b.value(r, x)
+	}
+	loss := r.loss(x)
+	logDensity, value = -x*x/(2*r.sigma*r.sigma)-r.logNorm+b.weight*loss, b.up*loss
+	if b.down != 0 {
+		value += b.down * r.loss(-x)
+	}
+	return logDensity, value
+}
+
 // logDensity is log(P(dx)/dx).
 func (b branch) logDensity(r *round, x float64) float64 {
 	l := -x*x/(2*r.sigma*r.sigma) - r.logNorm

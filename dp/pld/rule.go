@@ -180,39 +180,51 @@ func (p *part) ruleFor(r *round, lambda, t float64) (u *rule, wrong float64) {
 	if p.given != nil {
 		return p.given, 0
 	}
-	var todo []panel
+	type looked struct {
+		panel
+		middle float64 // the logarithm of half the panel's width times the integrand in its center
+	}
+	var todo []looked
 	top := math.Inf(-1) // a lower bound of log M(λ), up to rounding
-	look := func(q panel) {
-		top = max(top, q.branch.logDensity(r, q.center)+lambda*q.branch.value(r, q.center)+math.Log(q.half))
+	look := func(q panel) looked {
+		logDensity, value := q.branch.at(r, q.center)
+		middle := logDensity + lambda*value + math.Log(q.half)
+		top = max(top, middle)
+		return looked{q, middle}
 	}
 	widest := maxWidth * min(r.sigma, r.sigma*r.sigma)
 	for _, b := range slices.Backward(p.branches) {
 		n := math.Ceil((b.hi - b.lo) / widest)
 		half := (b.hi - b.lo) / (2 * n)
 		for i := n - 1; i >= 0; i-- {
-			todo = append(todo, panel{b, b.lo + (2*i+1)*half, half})
-			look(todo[len(todo)-1])
+			todo = append(todo, look(panel{b, b.lo + (2*i+1)*half, half}))
 		}
 	}
 	if p.atom > 0 {
 		top = max(top, math.Log(p.atom))
 	}
-	var kept, dropped []panel
-	var frames, out []frame
-	var logs []float64 // logarithms of bounds of the errors
+	var dropped []panel
+	var out []frame
+	kept := make([]panel, 0, len(todo))
+	logs := make([]float64, 0, len(todo)) // logarithms of bounds of the errors
+	var frames []frame
 	tried := rhos[:]
 	if t == 0 {
 		tried = tried[:realRhos]
+		frames = make([]frame, 0, realRhos*len(todo))
 	}
 	for len(todo) > 0 {
-		q := todo[len(todo)-1]
+		last := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		whole := r.frame(q, 1)
-		bound := whole.logBound(r, q.branch, lambda, 0) + math.Log(2*q.half)
-		if bound < top-hardly {
-			logs = append(logs, bound)
-			dropped, out = append(dropped, q), append(out, whole)
-			continue
+		q := last.panel
+		if last.middle < top-hardly { // the bound of the panel is larger
+			whole := r.frame(q, 1)
+			bound := whole.logBound(r, q.branch, lambda, 0) + math.Log(2*q.half)
+			if bound < top-hardly {
+				logs = append(logs, bound)
+				dropped, out = append(dropped, q), append(out, whole)
+				continue
+			}
 		}
 		e, before := math.Inf(1), len(frames)
 		for _, rho := range tried {
@@ -227,9 +239,8 @@ func (p *part) ruleFor(r *round, lambda, t float64) (u *rule, wrong float64) {
 		}
 		if e > top-accurate && q.half > finest*r.sigma {
 			half := q.half / 2
-			right, left := panel{q.branch, q.center + half, half}, panel{q.branch, q.center - half, half}
-			look(left)
-			look(right)
+			left := look(panel{q.branch, q.center - half, half})
+			right := look(panel{q.branch, q.center + half, half})
 			todo = append(todo, right, left)
 			frames = frames[:before]
 			continue

@@ -23,13 +23,12 @@ func BenchmarkSplitTile(b *testing.B) {
 				}
 				terms := NewTerms(list)
 				whole := tile.B
-				for b.Loop() {
+				reportFlops(b, 4*2*32*32*float64(steps*TileTerms), func() {
 					for i := 0; i < 8; i += 2 {
 						tile.B = whole[i*n:]
 						tile.Mul(terms)
 					}
-				}
-				reportFlops(b, 4*2*32*32*float64(steps*TileTerms))
+				})
 			})
 		}
 	}
@@ -48,10 +47,9 @@ func BenchmarkWindowTile(b *testing.B) {
 					LowB: (steps + 1) * TilePairs, Sum: make([]float32, WindowFloats), Work: new(WindowWork)}
 				w.DownA = w.Examples * w.ExampleA
 				w.A, w.B = make([]Pair, 2*w.DownA), make([]Pair, (w.Examples+3)*w.ExampleB+4*TilePairs)
-				for b.Loop() {
+				reportFlops(b, 6*2*16*16*16*float64(steps*w.Examples), func() {
 					w.Add()
-				}
-				reportFlops(b, 6*2*16*16*16*float64(steps*w.Examples))
+				})
 			})
 		}
 	}

@@ -156,7 +156,12 @@ func (a *array) pixels(f form, r data.PixelRange, to []byte) error {
 		}
 	}
 	if a.kind.kind == unsigned && a.kind.size == 1 && r.Low == 0 && r.High == 255 {
+		inOrder, done := w.inOrder(), 0
 		return a.blocks(func(raw []byte) error {
+			if inOrder {
+				done += copy(to[done:], raw)
+				return nil
+			}
 			for _, v := range raw {
 				to[w.next()] = v
 			}

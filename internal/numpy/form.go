@@ -78,20 +78,41 @@ func (a *array) imageForm(f form) (form, error) {
 type walk struct {
 	dims, strides, at []int // the fastest dimension first
 	offset            int
+	part              []int // positions of the elements of the fastest dimensions, which dims no longer has
+	place             int   // the index in part of the next element
 }
 
+// longestPart limits the positions that a walk keeps.
+const longestPart = 1 << 16
+
 func newWalk(h header, strides []int) *walk {
-	w := &walk{dims: slices.Clone(h.shape), strides: slices.Clone(strides), at: make([]int, len(h.shape))}
+	w := &walk{dims: slices.Clone(h.shape), strides: slices.Clone(strides)}
 	if !h.fortran {
 		slices.Reverse(w.dims)
 		slices.Reverse(w.strides)
 	}
+	w.part = []int{0}
+	for len(w.dims) > 0 && w.dims[0]*len(w.part) <= longestPart {
+		one := w.part
+		for i := 1; i < w.dims[0]; i++ {
+			for _, at := range one {
+				w.part = append(w.part, at+i*w.strides[0])
+			}
+		}
+		w.dims, w.strides = w.dims[1:], w.strides[1:]
+	}
+	w.at = make([]int, len(w.dims))
 	return w
 }
 
 // inOrder reports whether the elements have the same order in memory as in the file.
 func (w *walk) inOrder() bool {
-	step := 1
+	for i, at := range w.part {
+		if at != i {
+			return false
+		}
+	}
+	step := len(w.part)
 	for i, n := range w.dims {
 		if w.strides[i] != step && n > 1 {
 			return false
@@ -103,7 +124,16 @@ func (w *walk) inOrder() bool {
 
 // next returns the position of the next element in memory.
 func (w *walk) next() int {
-	offset := w.offset
+	at := w.offset + w.part[w.place]
+	if w.place++; w.place == len(w.part) {
+		w.place = 0
+		w.turn()
+	}
+	return at
+}
+
+// turn moves on to the next part.
+func (w *walk) turn() {
 	for i, n := range w.dims {
 		w.at[i]++
 		w.offset += w.strides[i]
@@ -113,5 +143,4 @@ func (w *walk) next() int {
 		w.offset -= n * w.strides[i]
 		w.at[i] = 0
 	}
-	return offset
 }

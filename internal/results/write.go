@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"proactivedp/internal/decimal"
 )
@@ -13,21 +14,24 @@ import (
 //go:embed page.html
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"many": decimal.Many,
-	"class": func(v Verdict) string {
-		switch v {
-		case Reproduced, Exceeded:
-			return "yes"
-		case NotReproduced:
-			return "no"
-		}
-		return "open"
-	},
-	"short":   func(digest string) string { return digest[:min(len(digest), 12)] },
-	"words":   func(f figure) string { return strings.ToLower(f.Name + " " + f.Title) },
-	"seconds": func(s float64) string { return strconv.FormatFloat(s, 'f', 0, 64) },
-}).Parse(pageText))
+// pageTemplate is parsed only by a program that writes a page.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"many": decimal.Many,
+		"class": func(v Verdict) string {
+			switch v {
+			case Reproduced, Exceeded:
+				return "yes"
+			case NotReproduced:
+				return "no"
+			}
+			return "open"
+		},
+		"short":   func(digest string) string { return digest[:min(len(digest), 12)] },
+		"words":   func(f figure) string { return strings.ToLower(f.Name + " " + f.Title) },
+		"seconds": func(s float64) string { return strconv.FormatFloat(s, 'f', 0, 64) },
+	}).Parse(pageText))
+})
 
 // Write writes the page as HTML. It contains no address of another page.
 func (p *Page) Write(w io.Writer) error {
@@ -35,7 +39,7 @@ func (p *Page) Write(w io.Writer) error {
 	for _, f := range p.findings {
 		count[f.Verdict]++
 	}
-	err := pageTemplate.Execute(w, map[string]any{
+	err := pageTemplate().Execute(w, map[string]any{
 		"Figures": p.figures, "Texts": p.texts, "Findings": p.findings, "Revisions": p.revisions, "Rule": Rule,
 		"Reproduced": count[Reproduced] + count[Exceeded], "Not": count[NotReproduced],
 		"Undecided": count[Undecided],

@@ -11,6 +11,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/klauspost/compress/flate"
+
 	"proactivedp/internal/bounded"
 )
 
@@ -25,6 +27,9 @@ func OpenZip(f io.ReaderAt, size int64) (*zip.Reader, error) {
 	list := &listing{file: f, left: maxDirectory}
 	z, err := zip.NewReader(list, size)
 	list.done = true
+	if err == nil {
+		z.RegisterDecompressor(zip.Deflate, flate.NewReader)
+	}
 	return z, err
 }
 
