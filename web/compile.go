@@ -16,12 +16,12 @@ import (
 // most is the largest size of any part of a planner, in bytes.
 const most = 64 << 20
 
-// texts are packages that handle text or memory, or that compute little. They are compiled without
-// inlining, which makes the page smaller.
+// texts are packages that handle text or memory, or that compute little. They are compiled without inlining, which makes
+// the page smaller. So is math: its functions are instructions of the machine, or too long to be inlined.
 var texts = []string{
 	"bufio", "bytes", "context", "encoding/base64", "encoding/binary", "encoding/csv", "encoding/hex", "encoding/json",
-	"errors", "fmt", "internal/fmtsort", "internal/poll", "internal/runtime/maps", "internal/strconv", "io", "io/fs", "maps",
-	"math/big", "os", "path", "path/filepath", "reflect", "runtime", "slices", "strconv", "strings", "sync", "syscall",
+	"errors", "fmt", "internal/abi", "internal/fmtsort", "internal/poll", "internal/runtime/maps", "internal/strconv", "io",
+	"io/fs", "maps", "math", "math/big", "os", "path", "path/filepath", "reflect", "runtime", "slices", "strconv", "strings", "sync", "syscall",
 	"syscall/js", "text/tabwriter", "time", "unicode/utf16", "unicode/utf8",
 	"proactivedp/answer", "proactivedp/dp", "proactivedp/dp/claim", "proactivedp/dp/closedform", "proactivedp/dp/gdp",
 	"proactivedp/dp/tradeoff", "proactivedp/internal/decimal", "proactivedp/internal/f32", "proactivedp/internal/message",
