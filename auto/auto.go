@@ -167,7 +167,7 @@ func (t Task) Validate() error {
 	if s.AtMost != 0 && t.Stages > 1 {
 		fail("stages = %d, must be 1 for persons: the filter of several stages is proved for a record", t.Stages)
 	}
-	if s.AtMost != 0 && t.Strategy == Paper {
+	if s.AtMost != 0 && t.Strategy.ByTheorem() {
 		fail("strategy = %q, must be %q or %q for persons: the closed form is proved for a record", t.Strategy, Tight, Default)
 	}
 	if s.Adapt != 0 {

@@ -93,12 +93,13 @@ func TestPersonsPayInOneStage(t *testing.T) {
 // filter. A number of records, of which the first are used, would let a person move the records of others.
 func TestPersonsAreRefusedWhereNoFilterCoversThem(t *testing.T) {
 	for want, change := range map[string]func(*Task){
-		"stages = 2, must be 1 for persons":                                func(t *Task) { t.Stages = 2 },
-		`strategy = "paper", must be "tight" or "default" for persons`:     func(t *Task) { t.Strategy = Paper },
-		"client 1: records = 50, must be 0 for persons: if a person":       func(t *Task) { t.Clients[1].Records = 50 },
-		`partition = "shard", must be "replicate" for persons`:             func(t *Task) { t.Spec.Partition = string(data.Shard) },
-		`split = "shuffled", must be "by-record" for persons: the records`: func(t *Task) { t.Spec.Split = train.ShuffledSplit },
-		"at most = 1001 records of a person, must be in [1, 1000]":         func(t *Task) { t.Spec.AtMost = 1001 },
+		"stages = 2, must be 1 for persons":                                   func(t *Task) { t.Stages = 2 },
+		`strategy = "paper", must be "tight" or "default" for persons`:        func(t *Task) { t.Strategy = Paper },
+		`strategy = "paper-target", must be "tight" or "default" for persons`: func(t *Task) { t.Strategy = PaperTarget },
+		"client 1: records = 50, must be 0 for persons: if a person":          func(t *Task) { t.Clients[1].Records = 50 },
+		`partition = "shard", must be "replicate" for persons`:                func(t *Task) { t.Spec.Partition = string(data.Shard) },
+		`split = "shuffled", must be "by-record" for persons: the records`:    func(t *Task) { t.Spec.Split = train.ShuffledSplit },
+		"at most = 1001 records of a person, must be in [1, 1000]":            func(t *Task) { t.Spec.AtMost = 1001 },
 	} {
 		task, _ := ofPersons(t, 2)
 		change(&task)

@@ -64,7 +64,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"address":       oneOf("127.0.0.1:8321", "127.0.0.1:0"),
 		"fault":         oneOf(privacy.FaultNames()...),
 		"memory":        oneOf("1GiB", "4GiB", "16GiB"),
-		"strategy":      oneOf(string(auto.Paper), string(auto.Tight), string(auto.Default)),
+		"strategy":      oneOf(string(auto.Paper), string(auto.PaperTarget), string(auto.Tight), string(auto.Default)),
 		"probe":         probes,
 		"clients-file":  filesOf("json"),
 		"events":        filesOf("json", "csv"),
