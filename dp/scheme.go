@@ -97,8 +97,8 @@ func (e Event) Scheme() (Scheme, error) {
 	scheme, err := SchemeOf(e.Sampling, e.Adjacency)
 	if err == nil && e.Truncated != 0 {
 		if scheme != PoissonAddOrRemove || e.Group > 1 {
-			return 0, fmt.Errorf("truncated batch size = %d with %s sampling under %s adjacency and group = %d, must be %s sampling "+
-				"under %s adjacency without a group: %w", e.Truncated, e.Sampling, e.Adjacency, e.Group, Poisson, AddOrRemove, ErrNotCovered)
+			return 0, fmt.Errorf("truncated batch size = %d with %s sampling under %s adjacency for groups of %d, must be %s sampling "+
+				"under %s adjacency for single records: %w", e.Truncated, e.Sampling, e.Adjacency, max(e.Group, 1), Poisson, AddOrRemove, ErrNotCovered)
 		}
 		return TruncatedAddOrRemove, nil
 	}

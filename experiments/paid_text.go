@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
@@ -54,14 +53,19 @@ func paidRow(cells []string) ([]string, error) {
 	return row, nil
 }
 
-// worsePaid compares the cells of two runs by their ε of a record. No ε is worse than any, and an unknown
-// cost is the worst.
+// worsePaid compares the cells of two runs by their ε of a record. A run without an ε is worse than any other whose cost
+// is known, and one of unknown cost is the worst.
 func worsePaid(a, b []string) int {
-	epsilon := func(cells []string) float64 {
-		if e, err := strconv.ParseFloat(cells[5], 64); err == nil {
-			return e
+	cost := func(cells []string) (unknown int, epsilon float64) {
+		if cells[0] == "" {
+			return 1, 0
 		}
-		return math.Inf(1)
+		if e, err := strconv.ParseFloat(cells[5], 64); err == nil {
+			return 0, e
+		}
+		return 0, math.Inf(1)
 	}
-	return cmp.Or(strings.Compare(b[0], "")-strings.Compare(a[0], ""), cmp.Compare(epsilon(a), epsilon(b)))
+	unknownA, epsilonA := cost(a)
+	unknownB, epsilonB := cost(b)
+	return cmp.Or(cmp.Compare(unknownA, unknownB), cmp.Compare(epsilonA, epsilonB))
 }
