@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"proactivedp/internal/bounded"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -21,7 +19,7 @@ const (
 	keepData    = 24 * time.Hour         // time after which a broker that runs elsewhere deletes it
 	askAgain    = 2 * time.Second        // time from one request for it to the next
 	lookAgain   = 100 * time.Millisecond // time from one look for it to the next
-	handingOver = 2 * time.Minute        // time that the handover may take
+	handingOver = 2 * time.Minute        // time to wait until it is there
 )
 
 // handOver stores a job's data set at the broker for workers, unless it is already there.
@@ -30,16 +28,10 @@ func (q *Queue) handOver(ctx context.Context, j pool.Job, n note) {
 		q.log.Warn("a worker asks for another data set", "worker", n.Worker, "key", n.Key, "wants", n.Wants)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, handingOver)
-	defer cancel()
-	store, err := q.js.ObjectStore(ctx, dataBucket)
-	if err == nil {
-		if _, there := store.GetInfo(ctx, n.Wants); there == nil {
-			return
-		}
-		err = put(ctx, store, n.Wants, j.Source)
+	if _, _, err := find(ctx, q.js, dataBucket, n.Wants); err == nil {
+		return
 	}
-	if err != nil {
+	if err := q.putData(ctx, n.Wants, j.Source); err != nil {
 		q.log.Warn("a data set was not handed over", "data", j.Data, "digest", n.Wants, "error", err)
 		return
 	}
@@ -47,14 +39,26 @@ func (q *Queue) handOver(ctx context.Context, j pool.Job, n note) {
 	q.log.Info("a data set is handed over", "data", j.Data, "digest", n.Wants, "worker", n.Worker)
 }
 
-func put(ctx context.Context, store jetstream.ObjectStore, digest string, source *train.Source) error {
+func (q *Queue) putData(ctx context.Context, digest string, source *train.Source) error {
+	var size counter
+	if err := writeRecords(&size, source.Data()); err != nil {
+		return err
+	}
 	from, to := io.Pipe()
 	var writer sync.WaitGroup
 	writer.Go(func() { to.CloseWithError(writeRecords(to, source.Data())) })
-	_, err := store.Put(ctx, jetstream.ObjectMeta{Name: digest}, bounded.Reader(from, maxRecords))
+	err := putObject(ctx, q.js, dataBucket, digest, bounded.Reader(from, maxRecords), int64(size))
 	from.CloseWithError(err) // ends the writer
 	writer.Wait()
 	return err
+}
+
+// counter counts the bytes that are written to it.
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
 }
 
 // takeBack deletes the data sets that handOver has stored at the broker.
@@ -131,13 +135,9 @@ func (h *hand) fetchData(ctx context.Context, digest string) (*train.Source, err
 			h.say(note{Key: h.job.Key, Wants: digest})
 			asked = time.Now()
 		}
-		store, err := h.js.ObjectStore(ctx, dataBucket)
+		object, err := openObject(ctx, h.js, dataBucket, digest)
 		if err != nil {
-			continue // the broker may be unreachable
-		}
-		object, err := store.Get(ctx, digest)
-		if err != nil {
-			continue
+			continue // it is not there yet, or the broker cannot be reached
 		}
 		d, err := readRecords(object, digest)
 		if err := errors.Join(err, object.Close()); err != nil {

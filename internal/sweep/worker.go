@@ -302,11 +302,7 @@ func (h *hand) store(ctx context.Context) {
 		return
 	}
 	defer f.Close()
-	objects, err := h.js.ObjectStore(ctx, savedBucket)
-	if err == nil {
-		_, err = objects.Put(ctx, jetstream.ObjectMeta{Name: h.job.Key}, f)
-	}
-	if err != nil {
+	if err := putObject(ctx, h.js, savedBucket, h.job.Key, f, info.Size()); err != nil {
 		h.log.Warn("a checkpoint was not stored", "key", h.job.Key, "error", err)
 		return
 	}
@@ -314,24 +310,15 @@ func (h *hand) store(ctx context.Context) {
 	h.log.Info("a checkpoint is stored", "key", h.job.Key, "bytes", info.Size())
 }
 
-// fetching is the longest time that fetching a checkpoint may take.
-const fetching = 10 * time.Minute
-
 // fetch gets the cell's checkpoint that another worker has left at the broker, unless this worker
 // has one in its folder.
 func (h *hand) fetch(ctx context.Context) {
 	if _, err := os.Stat(h.file); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, fetching)
-	defer cancel()
-	store, err := h.js.ObjectStore(ctx, savedBucket)
+	object, err := openObject(ctx, h.js, savedBucket, h.job.Key)
 	if err != nil {
-		return
-	}
-	object, err := store.Get(ctx, h.job.Key)
-	if err != nil {
-		return // no checkpoint is stored
+		return // no checkpoint is stored, or the broker is lost: then the cell starts from its first round
 	}
 	defer object.Close()
 	if err := files.Write(h.file, func(to io.Writer) error {
