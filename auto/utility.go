@@ -198,13 +198,6 @@ const (
 	probeRuns  = 1 << 62
 )
 
-// layout are the step sizes of the first trainings, as multiples m of (sum/C)/s: η₀ = m/(C·s). m depends
-// neither on the length of the features nor on the sample size. Networks need smaller steps.
-var (
-	layout        = []float64{0.25, 1, 4, 16}
-	networkLayout = []float64{0.0625, 0.25, 1, 4}
-)
-
 // ladder finds the best step size and clipping norm at the least noise. Then it increases the noise,
 // and finds the best step size and its accuracy for each noise, until no client's target is reached.
 func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
@@ -219,12 +212,9 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	for _, c := range q.Task.Clients {
 		least = min(least, c.Accuracy)
 	}
-	clips, multiples := []float64{p.Spec.Clip}, networkLayout
-	if !train.IsNetwork(p.Spec.Model) {
-		multiples = layout
-		if q.Task.Strategy == Tight {
-			clips = p.Spec.TriedClips()
-		}
+	clips := []float64{p.Spec.Clip}
+	if q.Task.Strategy == Tight {
+		clips = p.Spec.TriedClips()
 	}
 	if q.Task.Clip != 0 {
 		clips = []float64{q.Task.Clip}
@@ -235,8 +225,12 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 			starts = append(starts, Point{Clip: clip, Sigma: q.Least, Eta0: q.Task.Eta0})
 			continue
 		}
-		for _, m := range multiples {
-			starts = append(starts, Point{Clip: clip, Sigma: q.Least, Eta0: rounded(m / (clip * float64(q.SampleSize*p.Spec.Clients)))})
+		spec := p.Spec
+		spec.Clip = clip
+		for i, eta0 := range spec.TriedSteps(float64(q.SampleSize)) {
+			if i%2 == 0 { // climb tries those between them
+				starts = append(starts, Point{Clip: clip, Sigma: q.Least, Eta0: rounded(eta0)})
+			}
 		}
 	}
 	if err := p.judge(ctx, scale, starts); err != nil {
