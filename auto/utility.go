@@ -75,6 +75,10 @@ func NewProbeOn(d *data.Dataset, t Task) Probe {
 // noise to a model that was trained without noise, as the paper does. For the other strategies it trains
 // scaled-down trainings with noise (see train.Spec.Proxy).
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
+	if p.Same && q.Task.Spec.MetricOf().Regression() {
+		return Outlook{}, fmt.Errorf("a utility graph of the task's own records, must be of other data for model = %q: it could "+
+			"not say by how much records differ", q.Task.Spec.Model)
+	}
 	o := Outlook{Of: p.Of, Same: p.Same, GradComps: q.Task.Spec.GradComps}
 	p.say("utility graph: trainings on %s", p.Of)
 	var err error
@@ -210,7 +214,7 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	}
 	least := 1.0
 	for _, c := range q.Task.Clients {
-		least = min(least, c.Accuracy)
+		least = min(least, p.score(c.Accuracy))
 	}
 	clips := []float64{p.Spec.Clip}
 	if q.Task.Strategy == Tight {
@@ -370,11 +374,22 @@ func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec
 	for i := range points {
 		sum := 0.0
 		for _, t := range found[i*probeSeeds : (i+1)*probeSeeds] {
-			sum += t.Accuracy
+			if !t.Diverged {
+				sum += p.score(t.Accuracy)
+			}
 		}
 		points[i].Accuracy = sum / probeSeeds
 	}
 	return nil
+}
+
+// score returns a value of the metric on the scale of [Point].Accuracy.
+func (p Probe) score(value float64) float64 {
+	b := data.TargetBounds{High: 1}
+	if t := p.Source.Data().Targets; t != nil {
+		b = t.Bounds
+	}
+	return p.Spec.MetricOf().Score(value, b)
 }
 
 // trials returns the options for the given number of trainings of this kind. It adds a progress bar if

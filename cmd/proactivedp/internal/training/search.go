@@ -37,26 +37,26 @@ func newSearch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search",
 		Short: "Search for a model variant and a step size on held-out training records",
-		Long: `Train every combination of model, η₀ and β, with each σ, on the training set without a
-held-out part, and rank them by the accuracy on that part. The test set is not used. The
+		Long: `Train every combination of model, clipping norm, η₀ and β, with each σ, on the training set
+without a held-out part, and rank them by the accuracy on that part. The test set is not
+used. Clipping norms and η₀ are laid out by the rule of auto, unless lists are given. The
 command prints the winners, each with the command that trains it, and writes a table of all
 runs, the ranking and a manifest. No privacy statement covers the search itself.
 
 On images, search first compares softmax regression on --features scatter with the usual
 network of the data set, as propose does, for the ε that the largest σ costs. Your own file
 gets scatter without a comparison. --models or --features says which to use, and with only
---noise-multiplier 0 the network stays. If search chooses, it tries only noise by default,
-and for scatter step sizes around the one that train chooses.
+--noise-multiplier 0 the network stays. If search chooses, it tries only noise by default.
 
 With noise, search trains proxies: trainings with batch size s·f, noise multiplier σ·f and
 step size η₀/f, in the same number of rounds. A proxy takes the same steps as the whole
 training and costs the part f of it. --proxy 1 runs whole trainings. Trainings without
 noise are always whole. --noise-multiplier says for which noise to search.
 
-The defaults are the paper's, except the schedule, η₀ and β of networks. The paper has
-0.1/(1+0.01√t); the step sizes in train and figures were found by this search. About a
-sixth of the training records is held out, unless --holdout says otherwise. A hash of each
-record decides which ones.
+The other defaults are the paper's, except the schedule and β of networks. The paper has
+0.1/(1+0.01√t); the step sizes in train and figures were found by this search, with lists.
+About a sixth of the training records is held out, unless --holdout says otherwise. A hash
+of each record decides which ones.
 
 An interrupted command keeps its finished runs below --out and continues from there.`,
 		Example: `  proactivedp search --data mnist
