@@ -181,8 +181,9 @@ look at your own file: it gets scatter, with softmax unless --model says otherwi
 
 Held-out records are not protected. A client is satisfied if the accuracy on them reaches
 the target and beats the majority-class baseline by more than its sampling error, and if the
-test records do not contradict that. With --target-bounds, the model is linear regression,
-and the target a value of R² or of --metric rmse or mae. The exit status is 0 if every client is satisfied.
+test records do not contradict that. The exit status is 0 if every client is satisfied. With
+--target-bounds the model is linear regression, and --target is a value of R², or of
+--metric rmse or mae.
 
 ` + trainerHelp + ` After a search by proxies the private training
 runs once. Its whole cost is written to the ledger in --dir before it starts. A training
