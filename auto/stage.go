@@ -84,9 +84,20 @@ func (s *Stage) validate(t Task) error {
 	} else if s.trained() && n == 0 && !t.Spec.IsAccuracy() {
 		fail("held-out chances are missing, must be given for the metric %s", t.Spec.Metric)
 	}
-	for _, a := range slices.Concat(s.HeldOut, s.Baseline, s.Chance) {
-		if !(a >= 0 && a <= 1) {
-			fail("accuracy = %v, must be in [0, 1]", a)
+	least, most, furthest := 0.0, 1.0, 1.0
+	if metric := t.Spec.MetricOf(); metric.Smaller() {
+		most, furthest = math.MaxFloat64, math.MaxFloat64
+	} else if metric.Regression() {
+		least, furthest = -math.MaxFloat64, math.MaxFloat64
+	}
+	for _, a := range slices.Concat(s.HeldOut, s.Baseline) {
+		if !(a >= least && a <= most) {
+			fail("accuracy = %v, must be in [%g, %g]", a, least, most)
+		}
+	}
+	for _, a := range s.Chance {
+		if !(a >= 0 && a <= furthest) {
+			fail("chance = %v, must be in [0, %g]", a, furthest)
 		}
 	}
 	return errors.Join(errs...)

@@ -215,7 +215,7 @@ func (o Options) Validate(r Request) error {
 	}
 	if !r.Base.IsAccuracy() {
 		errs = append(errs, fmt.Errorf("metric = %q with private probes, must be accuracy: their noise is that of a "+
-			"count of records", r.Base.Metric))
+			"count of records", r.Base.MetricOf()))
 	}
 	if o.Trials.Folder != "" {
 		errs = append(errs, errors.New("private probes must not be kept in a folder: only the best is released"))

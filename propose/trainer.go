@@ -176,7 +176,7 @@ func (s *searcher) searchTrainer(ctx context.Context, laid []outlay) ([]*candida
 	if err := s.try(ctx, all, s.Seeds, 1); err != nil {
 		return nil, err
 	}
-	return ranked(all), nil
+	return ranked(all, rankStep), nil
 }
 
 // proxies are the trainings of a search for a trainer.
@@ -282,7 +282,7 @@ func (r *TrainerReport) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\tmetric\tinterval\tε record\tbatch size\tsteps\tσ\tclipping norm\tlearning rate\t\n")
 	for _, p := range r.Proposals {
-		fmt.Fprintf(t, "%d\t%.4f\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t\n", p.Rank, p.Accuracy, p.interval(),
+		fmt.Fprintf(t, "%d\t%.4f\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t\n", p.Rank, p.Accuracy, p.interval(models.Metric{}),
 			decimal.Up(p.Certified.EpsilonUpper, 5), p.Task.Plan.BatchSize, p.Task.Plan.Steps,
 			decimal.Up(p.Task.Plan.NoiseMultiplier, 7), report.Number(p.Task.MaxGradNorm), report.Number(p.Task.LearningRate))
 	}

@@ -255,8 +255,8 @@ func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) 
 	if t.Spec.Split == "" && OwnFile(t.Spec.Data) {
 		t.Spec.Split = train.RecordSplit
 	}
-	if train.IsRegression(given["model"]) && cmd.Name() != "train" {
-		return Usage(fmt.Errorf("--model = %s is for train and predict: %s compares accuracies. Use train --model %[1]s "+
+	if train.IsRegression(given["model"]) && cmd.Flags().Lookup(TargetFlag) == nil {
+		return Usage(fmt.Errorf("--model = %s is for train, auto, propose and predict: %s compares accuracies. Use train --model %[1]s "+
 			"--%[3]s LOW,HIGH --target-epsilon E; with --seeds 3 it shows the spread", train.Linear, cmd.Name(), TargetFlag))
 	}
 	return Usage(t.units.apply(cmd, &t.Spec))
