@@ -48,7 +48,7 @@ type Forecast struct {
 // A forecast measures samples of at most probeBatch examples for at least probeTime.
 const (
 	probeBatch = 256
-	probeTime  = 200 * time.Millisecond
+	probeTime  = 50 * time.Millisecond
 )
 
 // sharing is the speed of a gradient while others are computed at the same time, relative to one
