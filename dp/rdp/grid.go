@@ -1,5 +1,12 @@
-// Package mixture bounds the privacy cost of many different rounds of sampled Gaussian mechanisms by a few rounds, so
-// that an accountant has less to compute.
+package rdp
+
+import (
+	"math"
+	"sort"
+)
+
+// A grid bounds the cost of many different rounds of sampled Gaussian mechanisms by a few rounds, so that fewer
+// divergences are computed.
 //
 // Let (P, Q) be the pair of a round of Poisson sampling, (1-q)N(0, σ²) + qN(1, σ²) and N(0, σ²), and
 // H_γ = ∫(P - γQ)₊. For every γ ≥ 0:
@@ -17,29 +24,23 @@
 //
 // Under C_q(G_μ) of fixed-size sampling, H_γ is the same for γ ≥ 1 (J. Dong, A. Roth, W. Su, "Gaussian
 // Differential Privacy", 2022, Theorem 4.2), and 1 - γ + γ·H_(1/γ) for γ < 1. So this holds for it too.
-package mixture
 
-import (
-	"math"
-	"sort"
-)
+// node is count equal rounds with sample rate q, below 1, and noise multiplier sigma.
+type node struct{ q, sigma, count float64 }
 
-// Round is Count equal rounds with sample rate Q, below 1, and noise multiplier Sigma.
-type Round struct{ Q, Sigma, Count float64 }
-
-// Cell is a number of rounds whose rates and noise multipliers are in the same cell of a grid, with the corners of
+// cell is a number of rounds whose rates and noise multipliers are in the same cell of a grid, with the corners of
 // that cell.
-type Cell struct {
-	Count  float64
-	Node   [4]int     // indexes of the corners; of those that are not needed it may be any index
-	Weight [4]float64 // their mean probabilities. Their sum is 1, and those of corners that are not needed are 0.
+type cell struct {
+	count  float64
+	corner [4]int     // indexes of the corners; of those that are not needed it may be any index
+	weight [4]float64 // their mean probabilities. Their sum is 1, and those of corners that are not needed are 0.
 }
 
-// Of groups the rounds by the cells of a grid of rates and noise multipliers. It returns the nodes of the grid, with
-// a Count of 0, and the cells that have rounds. most, at least 4, is the largest number of nodes. If top is true,
+// inCells groups the rounds by the cells of a grid of rates and noise multipliers. It returns the nodes of the grid, with
+// a count of 0, and the cells that have rounds. most, at least 4, is the largest number of nodes. If top is true,
 // each cell has only the corner with the largest rate and the smallest noise multiplier. That corner costs at least
 // as much as the rounds of the cell if more rate and less noise never cost less.
-func Of(rounds []Round, most int, top bool) (nodes []Round, cells []Cell) {
+func inCells(rounds []node, most int, top bool) (nodes []node, cells []cell) {
 	for width := 0.02; ; width *= 1.3 {
 		if nodes, cells = grid(rounds, width, most, top); len(nodes) <= most {
 			return nodes, cells
@@ -49,21 +50,21 @@ func Of(rounds []Round, most int, top bool) (nodes []Round, cells []Cell) {
 
 // grid groups rounds by a grid whose lines are about width apart in log q. They are closer in log σ
 // if σ is small, because the cost then changes faster. It gives up once there are more than most nodes.
-func grid(rounds []Round, width float64, most int, top bool) (nodes []Round, cells []Cell) {
-	rates := lines(rounds, func(r Round) float64 { return r.Q }, func(float64) float64 { return width })
-	noises := lines(rounds, func(r Round) float64 { return r.Sigma }, func(s float64) float64 { return width / (1 + 1/s) })
+func grid(rounds []node, width float64, most int, top bool) (nodes []node, cells []cell) {
+	rates := lines(rounds, func(r node) float64 { return r.q }, func(float64) float64 { return width })
+	noises := lines(rounds, func(r node) float64 { return r.sigma }, func(s float64) float64 { return width / (1 + 1/s) })
 	nodeAt, cellAt := map[[2]int]int{}, map[[2]int]int{}
 	for _, r := range rounds {
 		if len(nodes) > most {
 			break
 		}
-		i, j := below(rates, r.Q), below(noises, r.Sigma)
+		i, j := below(rates, r.q), below(noises, r.sigma)
 		at, ok := cellAt[[2]int{i, j}]
 		if !ok {
 			at = len(cells)
 			cellAt[[2]int{i, j}] = at
-			var c Cell
-			for k := range c.Node {
+			var c cell
+			for k := range c.corner {
 				if top && k != 2 {
 					continue
 				}
@@ -72,25 +73,25 @@ func grid(rounds []Round, width float64, most int, top bool) (nodes []Round, cel
 				if !ok {
 					n = len(nodes)
 					nodeAt[place] = n
-					nodes = append(nodes, Round{Q: rates[place[0]], Sigma: noises[place[1]]})
+					nodes = append(nodes, node{q: rates[place[0]], sigma: noises[place[1]]})
 				}
-				c.Node[k] = n
+				c.corner[k] = n
 			}
 			cells = append(cells, c)
 		}
 		c := &cells[at]
-		c.Count += r.Count
-		first, last := nodes[c.Node[0]], nodes[c.Node[3]]
+		c.count += r.count
+		first, last := nodes[c.corner[0]], nodes[c.corner[3]]
 		rate, noise := 1.0, 1.0 // the weights of the larger q, and of the smaller σ
 		if !top {
-			rate, noise = part(first.Q, r.Q, last.Q), partOfNoise(last.Sigma, r.Sigma, first.Sigma)
+			rate, noise = part(first.q, r.q, last.q), partOfNoise(last.sigma, r.sigma, first.sigma)
 		}
 		for k, w := range [...]float64{(1 - rate) * noise, (1 - rate) * (1 - noise), rate * noise, rate * (1 - noise)} {
-			c.Weight[k] += r.Count * w
+			c.weight[k] += r.count * w
 		}
 	}
 	for i := range cells {
-		w := &cells[i].Weight
+		w := &cells[i].weight
 		sum := w[0] + w[1] + w[2] + w[3] // the count, but for rounding
 		for k := range w {
 			w[k] /= sum
@@ -101,7 +102,7 @@ func grid(rounds []Round, width float64, most int, top bool) (nodes []Round, cel
 
 // lines returns the places of a grid's lines, in ascending order, from the least to the largest value
 // of the rounds. step is the logarithm of the distance from the line at x to the next.
-func lines(rounds []Round, of func(Round) float64, step func(x float64) float64) (l []float64) {
+func lines(rounds []node, of func(node) float64, step func(x float64) float64) (l []float64) {
 	lo, hi := math.Inf(1), 0.0
 	for _, r := range rounds {
 		lo, hi = min(lo, of(r)), max(hi, of(r))
