@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -432,6 +433,9 @@ func Times(events []Event, n int) ([]Event, error) {
 
 // Events returns a copy of the recorded events.
 func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
+
+// All iterates over the recorded events, without a copy of the list.
+func (l *Ledger) All() iter.Seq[Event] { return slices.Values(l.events) }
 
 // Run returns the number of recorded rounds and of their gradient computations as a [Run], with Remainder
 // 0. It panics if an int cannot hold the number of gradient computations.

@@ -304,7 +304,7 @@ func (c *Client) Finish(u []float32) Update {
 	if s.own == nil {
 		s.own = make([]float32, len(u))
 	}
-	f32.AxpyTo(s.own, -c.sched.eta[s.i], u, w)
+	f32.AxpyTo(s.own, -c.sched.eta(s.i), u, w)
 	s.replace(nil, c.letGo)
 	s.i++
 	s.busy = false

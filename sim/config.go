@@ -169,7 +169,7 @@ func newResult(server *Server, clients []*Client, run dp.Run, staleness Stalenes
 		assertEnded(server, clients, staleness)
 	}
 	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Staleness: slices.Clone(staleness),
-		MaxLag: staleness.Max()}
+		MaxLag: staleness.Max(), Ledgers: make([]dp.Ledger, 0, len(clients))}
 	for _, c := range clients {
 		r.Ledgers = append(r.Ledgers, c.Ledger())
 	}

@@ -284,7 +284,7 @@ func (h *hogwild) broadcast() {
 	b := broadcast{h.server.K(), v}
 	copy(v.X, h.server.Model())
 	if h.observe != nil {
-		h.observe(Broadcast{K: b.k, GradComps: h.sched.before[b.k], V: v.X})
+		h.observe(Broadcast{K: b.k, GradComps: h.sched.gradients(b.k), V: v.X})
 	}
 	atomic.StoreInt32(&v.readers, int32(len(h.nodes)))
 	for _, n := range h.nodes {

@@ -56,6 +56,7 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	v.vectors.length = v.frame.params
 	v.server, v.clients, v.sched = cfg.newMachines(v.vectors.put)
 	v.stations = make([]station, len(v.clients))
+	v.agenda.queue = make(queue, 0, len(v.clients)) // for the end of each client's round
 	v.durations = rng.NewManyHeads(len(v.clients))
 	v.slower = cfg.Speeds.Factors(len(v.clients), cfg.Roots.Run)
 	v.unreliable = cfg.unreliable()
@@ -151,7 +152,7 @@ func (v *Virtual) result() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Clock = v.now
+	r.Clock, r.Busy, r.Absent = v.now, make([]Time, 0, len(v.stations)), make([]Time, 0, len(v.stations))
 	for i := range v.stations {
 		r.Busy = append(r.Busy, v.stations[i].busy)
 		r.Absent = append(r.Absent, v.stations[i].absent)

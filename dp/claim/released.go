@@ -67,18 +67,17 @@ func ofAll(e dp.Event, clients int) []dp.Event {
 func byRoot(ledgers []dp.Ledger) (names []rng.Name, groups [][]dp.Ledger) {
 	at := map[rng.Name]int{}
 	for _, l := range ledgers {
-		events := l.Events()
-		if len(events) == 0 {
-			continue
+		for e := range l.All() {
+			name := e.Noise.Name
+			i, seen := at[name]
+			if !seen {
+				i = len(names)
+				at[name] = i
+				names, groups = append(names, name), append(groups, nil)
+			}
+			groups[i] = append(groups[i], l)
+			break // the first event names the noise of all
 		}
-		name := events[0].Noise.Name
-		i, seen := at[name]
-		if !seen {
-			i = len(names)
-			at[name] = i
-			names, groups = append(names, name), append(groups, nil)
-		}
-		groups[i] = append(groups[i], l)
 	}
 	return names, groups
 }

@@ -91,7 +91,7 @@ var specFlags = []specFlag{
 		"poisson, fixed (exactly s without replacement) or allocation (each record draws one of the --batches rounds of " +
 			"an epoch, in train)"},
 	{"batches", RunFlags, func(s *train.Spec) any { return &s.Batches },
-		"rounds t of an epoch of --sampling allocation, in [1, 10000000], instead of --batch-size: a constant of the plan, " +
+		"rounds t of an epoch of --sampling allocation, in [1, 20000000], instead of --batch-size: a constant of the plan, " +
 			"not a function of the records"},
 	{"runner", SettingFlags, func(s *train.Spec) any { return &s.Runner },
 		"virtual (repeatable) or hogwild (free-running goroutines)"},
