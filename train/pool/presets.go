@@ -126,9 +126,9 @@ func MNIST(model string) Experiment {
 	return Experiment{
 		Records: basics.N, Train: mnistSteps.Of(Network(model, "mnist")), Plain: mnistPlainSteps,
 		Printed: mnistPrinted,
-		Clips:  []float64{0.005, 0.01, 0.025, 0.05},
-		Sigmas: []float64{0, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24},
-		WStar:  5 * basics.GradComps, Draws: 5,
+		Clips:   []float64{0.005, 0.01, 0.025, 0.05},
+		Sigmas:  []float64{0, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24},
+		WStar:   5 * basics.GradComps, Draws: 5,
 		Eta0: []float64{0.01, 0.015, 0.02, 0.03}, Beta: []float64{1e-5, 2e-5, 3e-5},
 	}
 }
