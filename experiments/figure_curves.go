@@ -79,6 +79,12 @@ func (s experiment) epsilonFigure() Figure {
 // found by a search. Each is used with and without noise, because the paper's loss of accuracy is one at a single step
 // size.
 func (s experiment) stepSizeFigure() Figure {
+	return s.curveFigure("step-size", "Step sizes with and without noise",
+		func(*figureConfig) []member { return s.stepMembers() })
+}
+
+// stepMembers returns two lines for each step size: with the noise of the experiment, and without.
+func (s experiment) stepMembers() []member {
 	found := pool.Steps{Eta0: s.Train.Eta0, Beta: s.Train.Beta, Decay: sim.Decay(s.Train.Schedule)}
 	var members []member
 	for i, of := range []struct {
@@ -94,7 +100,7 @@ func (s experiment) stepSizeFigure() Figure {
 				stated: s.paper.Basic.Epsilon.Value(), colour: colour},
 			member{name: fmt.Sprintf("%s without noise", noised.StepText()), spec: plain, reference: true, colour: colour})
 	}
-	return s.curveFigure("step-size", "Step sizes with and without noise", func(*figureConfig) []member { return members })
+	return members
 }
 
 // curves describes a figure of training curves.
