@@ -35,6 +35,10 @@ const (
 	leastShare = 0.01 // a smaller share of a budget is not worth a stage
 )
 
+// parts is the number of parts of K that a stage of the paper's strategies can have. In the paper, a client chooses the
+// K_j of each stage.
+const parts = 16
+
 // calculator is the flow chart's "DP Calculator" of a task. It uses the ledgers and the utility graph,
 // but never the data.
 type calculator struct {
@@ -157,7 +161,8 @@ func (a *Account) fixOrder(ctx context.Context, size, rounds int) (sigma float64
 // multiplier and the sample size, or the reason why there is no next stage.
 type stagePlan struct {
 	sigma float64
-	size  int // s; there are K/s rounds
+	size  int // s; there are comps/s rounds
+	comps int // K_j, the gradients of each client; only for the strategies of the paper
 	why   string
 }
 
@@ -311,7 +316,8 @@ func (c *calculator) whole(ctx context.Context, l *ledger, clients int) (stagePl
 // paper follows the paper's appendix "DP Calculator". σ_0 is the largest noise at which the target may
 // be reached. Each later σ_j is the noise of twice the ε, at most the target's, and is below σ_{j−1}. s is the largest sample size that Theorem
 // simpleF allows for K more gradients after all earlier rounds, which are counted as if they had run at
-// σ_j.
+// σ_j. If no noise allows K more, K_j is the largest part of K that the least noise allows. Otherwise a client could
+// stop with half of its budget.
 func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients int, target float64) (
 	stagePlan, error,
 ) {
@@ -356,22 +362,37 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 			}
 			continue
 		}
-		size, reason, err := c.largest(ctx, l, sigma, clients)
+		size, reason, err := c.largest(ctx, l, sigma, c.outlook.GradComps, clients)
 		if err != nil {
 			return stagePlan{}, err
 		}
 		if size > 0 {
-			return stagePlan{sigma: sigma, size: size}, nil
+			return stagePlan{sigma: sigma, size: size, comps: c.outlook.GradComps}, nil
 		}
-		if eps >= l.Epsilon {
-			return stagePlan{why: reason}, nil
+		if eps < l.Epsilon {
+			continue
 		}
+		for part := parts - 1; part > 0; part-- {
+			comps := c.outlook.GradComps * part / parts
+			size, _, err := c.largest(ctx, l, sigma, comps, clients)
+			if err != nil {
+				return stagePlan{}, err
+			}
+			if size > 0 {
+				return stagePlan{sigma: sigma, size: size, comps: comps}, nil
+			}
+		}
+		return stagePlan{why: fmt.Sprintf("%s; a stage has at least a sixteenth of K = %d gradients", reason,
+			c.outlook.GradComps)}, nil
 	}
 }
 
-// largest returns the largest sample size of the next K gradients at noise sigma. If no size is
+// largest returns the largest sample size of the next comps gradients at noise sigma. If no size is
 // allowed, it returns 0 and the reason.
-func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clients int) (int, string, error) {
+func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, comps, clients int) (int, string, error) {
+	if comps < 1 {
+		return 0, "there is no gradient to compute", nil
+	}
 	eps, err := closedform.Epsilon(sigma, l.Delta)
 	least := sigma // the noise that the sizes need; more noise is allowed
 	if c.task.Strategy == PaperTarget {
@@ -383,7 +404,7 @@ func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clie
 	if err != nil {
 		return 0, "", err
 	}
-	k := float64(c.outlook.GradComps) / float64(l.Records)
+	k := float64(comps) / float64(l.Records)
 	var run *plan.Run
 	var reason string
 	if len(l.events) == 0 {

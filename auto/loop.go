@@ -179,7 +179,26 @@ func (l *loop) plans(ctx context.Context, why []string) ([]accountPlan, error) {
 			why[i] = o.why
 		}
 	}
-	return plans, nil
+	return longest(plans, why), nil
+}
+
+// longest returns the plans with the largest number of gradients. All clients of a stage compute equally many, so the
+// accounts that can only pay for fewer wait, until the others have ended. why then has the reason for their clients.
+func longest(plans []accountPlan, why []string) []accountPlan {
+	most := 0
+	for _, o := range plans {
+		most = max(most, o.comps)
+	}
+	return slices.DeleteFunc(plans, func(o accountPlan) bool {
+		if o.comps == most {
+			return false
+		}
+		for _, i := range o.clients {
+			why[i] = fmt.Sprintf("its budget only admits %d of the stage's %d gradients, which it can compute in a later stage",
+				o.comps, most)
+		}
+		return true
+	})
 }
 
 // stageOf returns the stage for all plans. It has the smallest of their sample sizes, and the clipping
@@ -197,7 +216,7 @@ func (l *loop) stageOf(plans []accountPlan) Stage {
 		}
 	}
 	if s.Rounds == 0 {
-		s.Rounds = e.Outlook.GradComps / s.SampleSize
+		s.Rounds = plans[0].comps / s.SampleSize // equal for all plans, see longest
 	}
 	at := e.Outlook.pick(sigma, target, e.Strategy.ByTheorem())
 	s.Clip, s.Eta0 = at.Clip, at.Eta0

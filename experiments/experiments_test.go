@@ -46,8 +46,8 @@ func TestSelect(t *testing.T) {
 	if err != nil || len(all) != 24 {
 		t.Fatalf("%d figures, error %v; want 24: 2 data sets × 2 models × 4, and 8 of delays", len(all), err)
 	}
-	if every, err := Select([]string{"*"}); err != nil || len(every) != 56 {
-		t.Errorf("%d figures, error %v; want 56: 4 of each network, 3 of delays and 2 × 2 of runners, 2 of budgets of "+
+	if every, err := Select([]string{"*"}); err != nil || len(every) != 57 {
+		t.Errorf("%d figures, error %v; want 57: 4 of each network, 1 of step sizes, 3 of delays and 2 × 2 of runners, 2 of budgets of "+
 			"4 settings, 2 of scattering features, 2 of ways of sampling, 3 of w*, 2 courses", len(every), err)
 	}
 	some, err := Select([]string{"phishing-logreg-*", "mushrooms-logreg-plain-epsilon"})

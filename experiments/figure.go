@@ -72,6 +72,9 @@ func Figures() []Figure {
 	var all []Figure
 	for _, s := range experimentList() {
 		all = append(all, s.utilityFigure(), s.sampleSizeFigure(), s.equalSizesFigure(), s.epsilonFigure())
+		if s.Printed != (pool.Steps{}) {
+			all = append(all, s.stepSizeFigure())
+		}
 	}
 	for _, l := range delayExperiments() {
 		all = append(all, l.delayFigures()...)

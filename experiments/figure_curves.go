@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"image/color"
 	"math"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -24,6 +26,7 @@ type member struct {
 	spec      train.Spec // spec of the runs, without the seed
 	stated    float64    // ε that the paper states for its N, or 0
 	reference bool       // whether it is the run without noise, which is a reference
+	colour    color.RGBA // of its line, or the zero value for the next one of the palette
 }
 
 // sampleSizeFigure returns the paper's figure (b): test accuracy during training, for several constant
@@ -70,6 +73,34 @@ func (s experiment) epsilonFigure() Figure {
 	}
 	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N),
 		func(*figureConfig) []member { return members })
+}
+
+// stepSizeFigure returns a figure that compares step sizes: the one that the paper prints, and those that this program
+// found by a search. Each is used with and without noise, because the paper's loss of accuracy is one at a single step
+// size.
+func (s experiment) stepSizeFigure() Figure {
+	return s.curveFigure("step-size", "Step sizes with and without noise",
+		func(*figureConfig) []member { return s.stepMembers() })
+}
+
+// stepMembers returns two lines for each step size: with the noise of the experiment, and without.
+func (s experiment) stepMembers() []member {
+	found := pool.Steps{Eta0: s.Train.Eta0, Beta: s.Train.Beta, Decay: sim.Decay(s.Train.Schedule)}
+	var members []member
+	for i, of := range []struct {
+		steps pool.Steps
+		what  string
+	}{{s.Printed, "as printed"}, {found, "searched with noise"}, {s.Plain, "searched without noise"}} {
+		noised := of.steps.Of(s.Train)
+		plain := noised
+		plain.NoiseMultiplier = 0
+		colour := plots.Palette[i%len(plots.Palette)]
+		members = append(members,
+			member{name: fmt.Sprintf("%s (%s)", noised.StepText(), of.what), spec: noised,
+				stated: s.paper.Basic.Epsilon.Value(), colour: colour},
+			member{name: fmt.Sprintf("%s without noise", noised.StepText()), spec: plain, reference: true, colour: colour})
+	}
+	return members
 }
 
 // curves describes a figure of training curves.
@@ -206,7 +237,7 @@ func finalAccuracy(curves []*pool.Curve) string {
 // averageCurves returns the line of m: the mean of the curves, which differ in their seeds, with a
 // band of one standard deviation.
 func averageCurves(m member, curves []*pool.Curve) plots.Line {
-	l := plots.Line{Name: m.name, Emphasise: m.reference}
+	l := plots.Line{Name: m.name, Emphasise: m.reference, Colour: m.colour}
 	for j, target := range curves[0].Target {
 		var y []float64
 		for _, c := range curves {
@@ -228,10 +259,14 @@ func addMean(l *plots.Line, x float64, y []float64, within float64) {
 // curveCaption describes the plan of the runs and explains their table: the ε for the N that was used,
 // and the one that the paper states for its own N.
 func (s experiment) curveCaption(f *figureConfig, all []member, privacy []claim.Report) string {
-	last := all[len(all)-1].spec
+	noised := slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.reference })
+	last := noised[len(noised)-1].spec
+	differ := func(other func(train.Spec) bool) bool {
+		return slices.ContainsFunc(noised, func(m member) bool { return other(m.spec) })
+	}
 	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %s.", s.paper.N,
 		decimal.Up(s.paper.Delta(), 4))
-	if !slices.ContainsFunc(all, func(m member) bool { return m.spec.NoiseMultiplier != last.NoiseMultiplier }) {
+	if !differ(func(t train.Spec) bool { return t.NoiseMultiplier != last.NoiseMultiplier }) {
 		stated = fmt.Sprintf("σ = %s; the paper states ε = %g for N = %d, δ = %s, s = %s.",
 			decimal.Exactly(last.NoiseMultiplier), s.paper.Basic.Epsilon.Value(), s.paper.N,
 			decimal.Up(s.paper.Delta(), 4), s.paper.Basic.Size)
@@ -239,16 +274,19 @@ func (s experiment) curveCaption(f *figureConfig, all []member, privacy []claim.
 	if s.own != "" {
 		stated = "" // the paper states nothing about custom data
 	}
-	step := last.StepText()
-	if first := all[0]; first.reference && first.spec.StepText() != step {
+	step := "step size " + last.StepText()
+	if first := all[0]; first.reference && first.spec.StepText() != last.StepText() {
 		step += fmt.Sprintf(" (without noise %s)", first.spec.StepText())
+	}
+	step += s.foundBy()
+	if differ(func(t train.Spec) bool { return t.StepText() != last.StepText() }) {
+		step = "the step size of each line is in its name, t is the number of gradients of a client"
 	}
 	report, delta := privacy[0], "1/N"
 	if last.Delta != 0 {
 		delta = decimal.Up(last.Delta, 4)
 	}
-	step += s.foundBy()
-	return fmt.Sprintf("%s, K = %d each, C = %g, step size %s, %s, partition %s; "+
+	return fmt.Sprintf("%s, K = %d each, C = %g, %s, %s, partition %s; "+
 		"%s%s.\n",
 		decimal.Many(last.Clients, "client"), last.GradComps, last.Clip, step, behindText(last.Delay), last.Partition,
 		spreadText(f.seeds), f.note()) +

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // equalFigure shows the accuracy of several plans with the certified ε of the paper's plan, against the
@@ -22,6 +24,10 @@ func (s experiment) equalFigure() Figure {
 			p.Lines = linesOver(all, func(p *priced) float64 { return float64(p.gradients) })
 			byMethod(p.Lines)
 			p.Rows = equalRows(all)
+			if s.Printed != (pool.Steps{}) { // the name of the series is in committed data
+				p.Caption += fmt.Sprintf(" The paper's step size is here %s, which was searched; the paper prints %s.",
+					s.Train.StepText(), s.Printed.Of(s.Train).StepText())
+			}
 			return ""
 		})
 	fig.series = true

@@ -82,7 +82,7 @@ var groups = []indexGroup{
 		[]string{"phishing-logreg-utility", "phishing-logreg-sample-size*", "phishing-logreg-epsilon"}},
 	{"Figure 2: plain convex, logistic regression on phishing", []string{"phishing-logreg-plain-*"}},
 	{"Figure 3: non-convex, LeNet on MNIST",
-		[]string{"mnist-lenet-utility", "mnist-lenet-sample-size*", "mnist-lenet-epsilon"}},
+		[]string{"mnist-lenet-utility", "mnist-lenet-sample-size*", "mnist-lenet-epsilon", "mnist-lenet-step-size"}},
 	{"Appendix: logistic regression on mushrooms",
 		[]string{"mushrooms-logreg*-utility", "mushrooms-logreg*-sample-size*", "mushrooms-logreg*-epsilon"}},
 	{"Appendix: AlexNet on CIFAR-10",

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/dp/claim"
 	"proactivedp/internal/results"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -120,6 +121,31 @@ func TestTooSmallAScaleIsNamed(t *testing.T) {
 	o.Scale = 1e-4
 	if err := Make(t.Context(), figures, o); err == nil || !strings.Contains(err.Error(), "scale = 0.0001") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// The figure of step sizes has the one that the paper's table of parameters for MNIST prints, and each step size with
+// and without noise. Its caption does not say that all lines have one step size.
+func TestStepSizesAreWithAndWithoutNoise(t *testing.T) {
+	s := mnistExperiment(pool.MNIST(pool.MNISTModel))
+	all := s.stepMembers()
+	if len(all) != 6 || all[0].name != "0.1/(1+0.01√t) (as printed)" || all[1].name != "0.1/(1+0.01√t) without noise" {
+		t.Fatalf("lines %+v", all)
+	}
+	for i := 0; i < len(all); i += 2 {
+		noised, plain := all[i].spec, all[i+1].spec
+		if noised.NoiseMultiplier != s.Train.NoiseMultiplier || plain.NoiseMultiplier != 0 ||
+			noised.StepText() != plain.StepText() || !all[i+1].reference || all[i].colour != all[i+1].colour {
+			t.Errorf("a pair of %+v and %+v", all[i], all[i+1])
+		}
+	}
+	if all[2].spec != s.Train || all[5].spec != s.WithoutNoise() {
+		t.Error("the figure lacks the trainings of the other figures")
+	}
+	f := &figureConfig{source: train.NewSource(drawn()), seeds: 1, scale: 1}
+	got := s.curveCaption(f, all, make([]claim.Report, len(all)))
+	if !strings.Contains(got, "the step size of each line is in its name") || !strings.Contains(got, "σ = 12.10881; the paper states ε = 0.15007") {
+		t.Errorf("caption %s", got)
 	}
 }
 

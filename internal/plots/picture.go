@@ -3,7 +3,6 @@
 package plots
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
@@ -359,8 +358,8 @@ func (t ticks) Ticks(lo, hi float64) []plot.Tick {
 
 // decades marks the powers of ten and the numbers between them. It labels the powers, and writes them as
 // 10ⁿ if one of them is above 10⁴ and all are in powers. With fewer than two powers it also labels 2 and 5
-// times a power, and with a range of less than a factor of ten all marks. plot.LogTicks would go beyond the end of the axis if its logarithm is rounded up,
-// which leaves a gap.
+// times a power, and with a range of less than a factor of ten all marks. plot.LogTicks would go beyond the end of the
+// axis, which leaves a gap, and below 1 it would begin with the first power of ten on the axis.
 type decades struct{}
 
 // powers are the labels of the powers of ten, if one of them is long. The typefaces have no superscripts beyond.
@@ -368,23 +367,21 @@ var powers = map[float64]string{1: "1", 1e1: "10", 1e2: "10²", 1e3: "10³", 1e4
 	1e8: "10⁸"}
 
 func (decades) Ticks(lo, hi float64) []plot.Tick {
+	const rounding = 1e-9 // of ends that are themselves marks
 	var marks []plot.Tick
-	for _, mark := range (plot.LogTicks{Prec: -1}).Ticks(lo, hi) {
-		if mark.Value > hi {
-			continue
-		}
-		// plot.LogTicks gives some powers of ten twice, and only one of the two a label.
-		if last := len(marks) - 1; last >= 0 && marks[last].Value == mark.Value {
-			marks[last].Label = cmp.Or(marks[last].Label, mark.Label)
-		} else {
-			marks = append(marks, mark)
-		}
-	}
 	named, long, short := 0, false, true
-	for _, mark := range marks {
-		if mark.Value >= lo && mark.Label != "" {
-			named++
-			long, short = long || mark.Value > 1e4, short && powers[mark.Value] != ""
+	for power := int(math.Floor(math.Log10(lo))); math.Pow10(power) <= hi*(1+rounding); power++ {
+		for digit := 1.0; digit < 10; digit++ {
+			mark := plot.Tick{Value: digit * math.Pow10(power)}
+			if mark.Value < lo*(1-rounding) || mark.Value > hi*(1+rounding) {
+				continue
+			}
+			if digit == 1 {
+				mark.Label = strconv.FormatFloat(mark.Value, 'g', -1, 64)
+				named++
+				long, short = long || mark.Value > 1e4, short && powers[mark.Value] != ""
+			}
+			marks = append(marks, mark)
 		}
 	}
 	for i, mark := range marks {

@@ -178,6 +178,9 @@ func TestCommittedResultsAreAPage(t *testing.T) {
 			t.Errorf("the page lacks %s", name)
 		}
 	}
+	if !strings.Contains(page, "<em>An accuracy</em>") {
+		t.Error("the rule of the verdicts is not in HTML")
+	}
 	at := 0 // of the last figure that was found
 	for _, id := range []string{"figure-phishing-logreg-utility", "figure-phishing-logreg-plain-utility", "figure-mnist-lenet-epsilon",
 		"figure-mushrooms-logreg-utility", "figure-cifar10-alexnet-epsilon", "figure-cifar10-budget"} {

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	_ "embed"
 	"html/template"
 	"io"
@@ -39,8 +40,13 @@ func (p *Page) Write(w io.Writer) error {
 	for _, f := range p.findings {
 		count[f.Verdict]++
 	}
+	var rule bytes.Buffer
+	if err := markdown.Convert([]byte(Rule), &rule); err != nil {
+		return err
+	}
 	err := pageTemplate().Execute(w, map[string]any{
-		"Figures": p.figures, "Texts": p.texts, "Findings": p.findings, "Revisions": p.revisions, "Rule": Rule,
+		"Figures": p.figures, "Texts": p.texts, "Findings": p.findings, "Revisions": p.revisions,
+		"Rule":       template.HTML(rule.String()),
 		"Reproduced": count[Reproduced] + count[Exceeded], "Not": count[NotReproduced],
 		"Undecided": count[Undecided],
 	})

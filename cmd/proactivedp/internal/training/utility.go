@@ -36,7 +36,10 @@ func newUtility() *cobra.Command {
 accuracy of w* + n divided by the test accuracy of w*. This is the paper's utility graph.
 It shows before any private training which (σ, C) cannot work. It looks at the data without
 noise, so no (ε, δ) covers it. The defaults are those of train: the paper's, except the
-step size of networks.`,
+step size of networks.
+
+Each C has its own w*, trained with that C. The noise depends on Cσ only. So for one w* and
+all C, give one C: another C' tolerates C/C' times its σ.`,
 		Example: `  proactivedp utility
   proactivedp utility --data mushrooms --max-grad-norm 0.1 --noise-multiplier 5,18,22 --json`,
 		Args: cli.NoArgs,
