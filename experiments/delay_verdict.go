@@ -42,8 +42,8 @@ type DelayVerdict struct {
 	// Resolution is the smallest loss of accuracy that these seeds can show, for every delay that did not diverge;
 	// null with one seed.
 	Resolution *float64 `json:"resolution"`
-	// SeedsAdvised is about how many seeds would show the margin for the undecided delays; 0 if there
-	// are none, or if it is above 200.
+	// SeedsAdvised is about how many seeds would decide the delays that are still undecided. It is 0 if no
+	// delay is undecided, or if more than 200 seeds would be needed.
 	SeedsAdvised int `json:"seeds_advised,omitempty"`
 }
 

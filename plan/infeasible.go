@@ -8,8 +8,9 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Infeasible is the error for a budget that no value of the unknown number meets. It gives the ε of the safest value
-// (for example, the largest noise multiplier), and the changes that would meet the budget.
+// Infeasible is the error for a budget that cannot be met: the number to be found (such as σ) has a
+// largest allowed value, and even that one costs too much. The error gives the ε of the safest value, and
+// changes of the other numbers that would meet the budget.
 type Infeasible struct {
 	SolvedFor string   // JSON key of the unknown
 	Cost      string   // cost of its safest value, or why that has none

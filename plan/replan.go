@@ -15,8 +15,9 @@ import (
 	"proactivedp/rng"
 )
 
-// NextRequest is the input of [Replan], which plans further rounds after rounds that already ran. The paper plans
-// them in its appendix "DP Calculator", in the steps for j > 0; a subscript j means the further rounds.
+// NextRequest is the input of [Replan], which plans further rounds after rounds that already ran. The
+// paper plans them in its appendix "DP Calculator", where the subscript j of a letter means the further
+// rounds.
 type NextRequest struct {
 	Past    []dp.Event // all earlier rounds that use the record, of all clients, with the same sampling and adjacency
 	N       int        // records in the data set; if not given, that of the last event
@@ -30,9 +31,9 @@ type NextRequest struct {
 	// which also covers choices from earlier results.
 	FixedBeforehand bool
 
-	// Recorded holds the limits of the filter, if they were written down before the first release. If it is
-	// nil, ε_target and δ are assumed to have been fixed then. The filter's order is then the
-	// [rdp.PlannedOrder] of rounds like the first of Past, because those were known before.
+	// Recorded holds the limits of the filter, if they were written down before the first release. If it
+	// is nil, Replan assumes that ε_target and δ were fixed at that time. The filter then has the
+	// [rdp.PlannedOrder] of rounds like the first of Past, which were also known at that time.
 	Recorded *rdp.Limits
 	// Late says that Recorded was saved only after a release. Its limits apply, but it is then only an
 	// assumption that they were fixed before the first release.
@@ -218,15 +219,16 @@ type Choice struct {
 // choices is the approximate number of sizes on the grid of Replan.
 const choices = 48
 
-// Replan plans further rounds after rounds that already ran. It chooses the largest batch size s_j with which all
-// rounds together stay within the target ε, and so the fewest rounds. If no size meets the target, Next.Feasible is
-// false, and Replan returns no error. Replan searches the whole range of sample sizes, because ε need not grow with
-// s_j. The closed form's ε grows with θ²s̄ = s_max²/s̄, which is large if s_j is small compared with earlier sample
-// sizes.
+// Replan plans further rounds after rounds that already ran. It chooses the largest batch size s_j with
+// which all rounds together stay within the target ε, and so the fewest rounds. If no size meets the
+// target, Next.Feasible is false, and Replan returns no error. Replan searches the whole range of batch
+// sizes, because a smaller size does not always cost less. For example, the ε of the closed form depends
+// on the largest batch size of all rounds compared with the mean one, and small new batches lower the
+// mean.
 //
-// The further rounds, and when to stop, may depend on earlier results, because a filter limits all rounds. The ε of
-// the accountant acc is given for comparison. If r.FixedBeforehand is set, acc plans the further rounds instead. The
-// ε then holds only for rounds that were really fixed beforehand.
+// The further rounds, and when to stop, may depend on earlier results, because a filter limits all rounds.
+// The ε of the accountant acc is given for comparison. If r.FixedBeforehand is set, acc plans the further
+// rounds instead. The ε then holds only for rounds that were really fixed before the first release.
 func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err

@@ -20,7 +20,8 @@ type Open struct {
 	SampleSize, GradComps, Delta, Clip, Eta0, Schedule bool
 	// Noise says that the noise multiplier will be computed from ε. If it is false, the spec's own one is used.
 	Noise bool
-	// Epochs or Rounds, if not 0, determine GradComps if that is open.
+	// Epochs and Rounds say how long to train, if GradComps (the gradients of one client) is open. At most
+	// one of them is not 0. If both are 0, Choose decides.
 	Epochs float64
 	Rounds int
 }
