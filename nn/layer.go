@@ -13,9 +13,9 @@ type Layer interface {
 	add(n *Net, in *value) (*value, error)
 }
 
-// Conv is a convolution (in mathematical terms, a correlation, as is usual for networks). It has Out filters of
-// Kernel×Kernel, moves by Stride in both directions, and puts Pad zeros around each input map. Its parameters are the
-// weights [out][ky][kx][in], then the biases [out].
+// Conv is a convolution without flipping the kernel, as is usual for networks. It has Out filters of
+// Kernel×Kernel, moves by Stride in both directions, and puts Pad zeros around each input map. Its
+// parameters are the weights [out][ky][kx][in], then the biases [out].
 type Conv struct{ Out, Kernel, Stride, Pad int }
 
 // Dense is a fully connected layer: an affine function from all inputs, in the order [channel][y][x], to Out
