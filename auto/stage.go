@@ -32,7 +32,9 @@ type Stage struct {
 	Params   string    `json:"params_sha256,omitempty"`
 	HeldOut  []float64 `json:"held_out_accuracy,omitempty"`
 	Baseline []float64 `json:"held_out_baseline,omitempty"`
-	// Chance is Tested.Chance of the held-out records; empty if the metric is the accuracy.
+	// Chance has, for each client, how far a model that has learnt nothing may exceed the baseline by
+	// chance on the client's held-out records; see models.Metric.Chance. It is empty if the metric is the
+	// accuracy.
 	Chance []float64 `json:"held_out_chance,omitempty"`
 }
 

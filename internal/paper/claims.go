@@ -15,9 +15,10 @@ const (
 	LossBySize Quantity = "loss of accuracy by sample size"
 	// Above claims that the test accuracy at the end is above Value, which others reached.
 	Above Quantity = "accuracy above that of others"
-	// Kept claims that w* + n has at least the fraction Value of the accuracy of w*, where w* was trained with the
-	// clipping norm Clip and n is noise with the multiplier Sigma. If Most is given, it also claims that at the noise
-	// multiplier Most no more than Value is left, so that the fraction falls to Value between Sigma and Most.
+	// Kept claims how much accuracy a model w* keeps when noise is added to its parameters. w* was trained
+	// with the clipping norm Clip, and the noise has the multiplier Sigma. The model then keeps at least
+	// the fraction Value of its accuracy. If Most is given, the claim also says that with the larger noise
+	// multiplier Most, at most the fraction Value is kept.
 	Kept Quantity = "part of the accuracy kept"
 	// Fails claims that the training with the sample size Size ends with less accuracy than the training
 	// with the largest sample size.

@@ -16,7 +16,7 @@ import (
 	"proactivedp/internal/report"
 )
 
-// The verdicts on statements that neither a figure nor a table decides.
+// These are verdicts on statements that no figure and no table of this program can confirm or refute.
 const (
 	Holds       Verdict = "holds"
 	DoesNotHold Verdict = "does not hold"

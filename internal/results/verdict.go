@@ -27,8 +27,9 @@ const (
 	// Exceeded means that our value is better than the stated one.
 	Exceeded      Verdict = "reproduced, and more"
 	NotReproduced Verdict = "not reproduced"
-	// Undecided means that our value misses the statement only within the spread, or that the comparison is not fair,
-	// because a run used only a part of the paper's K or synthetic data.
+	// Undecided means that our value misses the statement by no more than its spread over seeds, or that
+	// the comparison is not fair, because a run used synthetic data or only a part of the paper's
+	// gradients.
 	Undecided Verdict = "undecided"
 )
 

@@ -102,11 +102,14 @@ func convexSpec(model, dataset string) train.Spec {
 	return s
 }
 
-// MNISTModel is the model of the MNIST experiment. The paper does not say which LeNet it uses, nor the result of its
-// grid search over step sizes. So the model and the step sizes of all networks here were found by "proactivedp
-// search" on records held out of the training set (results/search-mnist and the folders next to it). For MNIST the
-// searches had full size. For CIFAR-10 they used proxies of full size with noise, and a twentieth of K without noise.
-// On MNIST with noise, η₀/(1+βt) was better than the paper's η₀/(1+β√t).
+// MNISTModel is the model of the MNIST experiment. The paper does not say which LeNet it uses, nor which
+// step sizes its grid search found. So the model and the step sizes of all networks here were found by
+// "proactivedp search" on records held out of the training set (results/search-mnist and the folders next
+// to it).
+//
+// The searches for MNIST had full size. Those for CIFAR-10 used proxies of full size with noise, and a
+// twentieth of the gradients without noise. On MNIST with noise, the step size η₀/(1+βt) gave a higher
+// accuracy than the paper's η₀/(1+β√t), where t is the number of gradients so far.
 const MNISTModel = train.LeNet
 
 var (
