@@ -49,8 +49,8 @@ type Options struct {
 	// Test is the path of a second file, whose records are the test set. "" means no second file;
 	// the set then counts as published as one, unless the first file has both parts.
 	Test string
-	// Saturate reads a number beyond the range of float32 as the largest one. It is for rows that are
-	// clamped to bounds afterwards.
+	// Saturate replaces a number that is too large for a float32 by the largest float32. Use it for rows
+	// whose values are clamped to bounds afterwards.
 	Saturate bool
 	// Unlabelled means that labels are not read and need not exist. All records then have class 0 or a scaled
 	// target of 0, which has no meaning.

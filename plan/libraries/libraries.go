@@ -30,7 +30,8 @@ const (
 	Flower     Format = "flower"      // Python: clients of a federation that train with Opacus
 	LaTeX      Format = "latex"       // a paragraph and a table for a paper
 
-	// The short formats are a few lines to add to your own training loop, which keeps its optimizer.
+	// These short formats are a few lines to add to a training loop that you already have. The loop keeps
+	// its optimizer.
 	OpacusShort     Format = "opacus-short"
 	TFPrivacyShort  Format = "tf-privacy-short"
 	JAXPrivacyShort Format = "jax-privacy-short"
@@ -58,8 +59,9 @@ func ParseFormat(name string) (Format, error) {
 // unless the format is a record (see [Records]). [OfPlan] and [OfEvents] make a Release.
 type Release struct {
 	Event dp.Event // the rounds of one client; σ > 0
-	// More are rounds of other kinds and other releases that follow, for [Records]. Then Event may be another
-	// release too.
+	// More lists releases in addition to Event: rounds with other settings, or releases that are not
+	// rounds. Only the formats in [Records] can express them. If More is given, Event may also be a
+	// release that is not a round.
 	More  []dp.Event
 	Bound dp.Bound // the ε of a record, over all rounds that use it
 	// Holders is the number of clients that hold each record. Each of them runs these rounds. 0 means
