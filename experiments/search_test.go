@@ -53,7 +53,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	}
 	if text := searchLine(own.readme(its, synth.Digits(rng.New(1), 70), o)); strings.Contains(text, "paper") ||
 		strings.Contains(text, "also without noise") || !strings.Contains(text,
-		" of its records, picked by a hash of each (fold 2). The training") {
+		" of its records, picked by a hash of each (fold 2). The accuracy") {
 		t.Errorf("of data of one's own, with noise alone:\n%s", text)
 	}
 	for i := range all {

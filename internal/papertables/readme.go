@@ -62,10 +62,10 @@ func (a *audit) summary(p *report.Page) {
 
 func (a *audit) unsettledGamma(p *report.Page) {
 	p.Section("γ was not iterated to the end")
-	p.Text("The paper computes γ by a loop that stops when γ_new − γ ≤ 0.0001γ, without an absolute value. From γ = 2, the first " +
-		"update is above the fixed point and the second is below it. So the loop stops and keeps the first. " +
-		"The right-hand side decreases as γ grows, so the first update is always above the fixed point. The resulting " +
-		"batch sizes are smaller than necessary, but not wrong.")
+	p.Text("The paper computes γ by a loop. It begins with γ = 2, replaces γ by the right-hand side of the equation for γ, and stops " +
+		"when γ_new − γ ≤ 0.0001γ. This test lacks an absolute value. The right-hand side decreases as γ grows, so the first " +
+		"update is larger than the solution, and the second is smaller. Then γ_new − γ is negative, and the loop stops with the first " +
+		"update, which is too large. The resulting batch sizes are smaller than necessary, but not wrong.")
 	var rows [][]string
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), fmt.Sprintf("%g", f.sigma), decimal.Up(f.run.epsilon, 5),
