@@ -291,8 +291,9 @@ type Point struct {
 type Question struct {
 	Task   Task
 	Public Public
-	// SampleSize and Rounds are those of every stage. Least is the noise at which one stage uses the
-	// whole budget. All are 0 for the strategies of the paper, for which they follow from σ.
+	// SampleSize and Rounds are the batch size and the number of rounds of every stage. Least is the noise
+	// multiplier at which one stage uses the whole budget. All three are 0 for the strategies of the
+	// paper, for which they follow from the noise multiplier.
 	SampleSize, Rounds int
 	Least              float64
 }

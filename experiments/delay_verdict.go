@@ -33,7 +33,8 @@ type DelayVerdict struct {
 	Loses     []string `json:"loses"`     // delays that lose more than the margin, or diverge
 	Undecided []string `json:"undecided"` // delays that these seeds do not decide
 
-	// Affordable is the delay of Keeps with the largest mean staleness; "" if Keeps is empty.
+	// Affordable is the delay with the largest mean staleness among the delays that keep the accuracy
+	// (Keeps). It is "" if no delay keeps it.
 	Affordable string `json:"affordable"`
 	// Fastest is the delay of Keeps that reaches the target first, and SpeedUp how many times sooner
 	// than the synchronous run; "" and null if no delay of Keeps is faster.

@@ -19,7 +19,8 @@ type Infeasible struct {
 	why error // why the safest value has no cost; nil if it has one
 }
 
-// Unwrap returns the accountant's error if it gives no ε for the safest value, and nil otherwise.
+// Unwrap returns the error of the accountant if it could not compute the ε that the error text should
+// give, that of the safest value. Otherwise it returns nil.
 func (e *Infeasible) Unwrap() error { return e.why }
 
 // Error returns one sentence with the ε of the safest value and the changes that would meet the budget.

@@ -39,15 +39,16 @@ type NextRequest struct {
 	// assumption that they were fixed before the first release.
 	Late bool
 
-	// Root is the public name of the source of the next leg's noise, see rng.Name. If not given, it is the
-	// last numbered seed that Past names. The leg is the run after the last run of this source in Past.
+	// Root is the public name of the source of the noise of the further rounds, see rng.Name. If it is not
+	// given, it is the last numbered seed that Past names. The further rounds are a new run of this
+	// source, with the number after the last run in Past.
 	Root string
 
 	// Notes are the notes of the past's [History].
 	Notes []string
 
-	// Clients is the number of clients that run the next leg, in [1, 1e6]; if not given, 1. If Shared is
-	// set, every client holds every record, and a record pays for the rounds of all of them. Past must
+	// Clients is the number of clients that run the next rounds, in [1, 1e6]; if not given, 1. If Shared
+	// is set, every client holds every record, and a record pays for the rounds of all of them. Past must
 	// already list the rounds of all clients.
 	Clients int
 	Shared  bool
@@ -154,18 +155,18 @@ type Next struct {
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`
 
-	// Accountant is the accountant by which the leg is planned: [rdp.FilterName], or that of the
-	// composition if all rounds were fixed beforehand.
+	// Accountant is the accountant by which the next rounds are planned: [rdp.FilterName], or the
+	// accountant of the composition if all rounds were fixed beforehand.
 	Accountant string       `json:"accountant"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
 
-	// Past is the cost of the past rounds, without the next leg, if they were fixed beforehand. It is
-	// nil if the accountant gives no answer.
+	// Past is the cost of the past rounds, without the next rounds, if all rounds were fixed beforehand.
+	// It is nil if the accountant gives no answer.
 	Past *dp.Bound `json:"past,omitempty"`
 
-	// Noise names the run of the next leg's noise, which differs from those of the past. If it is
-	// empty, the noise is assumed to be independent of the past's.
+	// Noise names the source of the noise of the next rounds, which differs from those of the past rounds.
+	// If it is empty, the noise is assumed to be independent of the past.
 	Noise rng.Name `json:"noise,omitzero"`
 
 	// Filter is the filter of all rounds. It is nil if they were fixed beforehand.
@@ -175,10 +176,10 @@ type Next struct {
 	// ClosedForm is the ε of Theorem simpleF, for comparison.
 	ClosedForm ClosedFormBeside `json:"closed_form"`
 
-	// Run is the next leg with the largest sample size within the target. Bound is the guarantee of all
-	// rounds with it: the ε_target of the filter, or the ε of the composition. If there is no run, Reason
-	// says why. Composed is the ε that all rounds would have if they were fixed beforehand; it is nil if
-	// the accountant gives no answer.
+	// Run has the next rounds, with the largest batch size within the target. Bound is the guarantee of
+	// all rounds together with them: the ε_target of the filter, or the ε of the composition. If there is
+	// no run, Reason says why. Composed is the ε that all rounds would have if they were fixed beforehand;
+	// it is nil if the accountant gives no answer.
 	Feasible bool      `json:"feasible"`
 	Reason   string    `json:"reason,omitempty"`
 	Run      *Run      `json:"run,omitempty"` // of one client
@@ -187,9 +188,9 @@ type Next struct {
 	Clients  int       `json:"clients"`
 	Shared   bool      `json:"shared"`
 
-	// Adaptive reports whether ε_target also holds if legs, and when to stop, are chosen from earlier
-	// results. It is true if all rounds go through the filter. If they were given as fixed beforehand, it
-	// is true if they fit into a [closedform.Budget] of ε_target and δ.
+	// Adaptive reports whether ε_target also holds if further rounds, and when to stop, are chosen from
+	// earlier results. It is true if all rounds go through the filter. If they were given as fixed
+	// beforehand, it is true if they fit into a [closedform.Budget] of ε_target and δ.
 	Adaptive bool `json:"adaptive"`
 
 	// Choices are sample sizes over the whole range, in increasing order, each with its ε. Least is the one

@@ -25,8 +25,9 @@ type Config struct {
 	// or exactness. The accounting allows only one mechanism for each run number of a root, so with Own
 	// each client needs its own run number.
 	Own []dp.Mechanism
-	// Initial is v̂_0, of the model's length, such as the final model of another run. If it is nil,
-	// v̂_0 is the default global model. It is sent to all clients, so it is public.
+	// Initial is the initial global model v̂_0, of the model's length, such as the final model of another
+	// run. If it is nil, the run begins with the model's default. It is sent to all clients, so it is
+	// public.
 	Initial   []float32
 	GradComps int   // K, gradient computations per client; T is the number of whole rounds that fit in
 	Delay     Delay // the permissible delay Υ
@@ -94,8 +95,9 @@ func (c *Config) Computing(p Perf) int {
 // Clients returns the number of clients n.
 func (c *Config) Clients() int { return len(c.Rows) }
 
-// Run returns three numbers for each client: the number of rounds T, the number of gradients that these rounds
-// compute, and the number of the remaining gradients of K, which are too few for another round.
+// Run returns three numbers for each client: the number of rounds T, the number of gradients that these
+// rounds compute, and the number of gradients of GradComps that are left over because they are too few for
+// another round.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 func (c *Config) frame() frame {

@@ -81,9 +81,9 @@ type keeper struct {
 // Outcome is the result of a training: the result of package sim and, if the spec asks for it, the averaged model.
 type Outcome struct {
 	*sim.Result
-	// Averaged is the mean of the broadcasts that Spec.Average asks for, or nil if it asks for none.
-	// Broadcasts is how many there are. The mean is computed from messages that are sent to all
-	// clients, so it costs no privacy.
+	// Averaged is the mean of broadcasts (global models) that Spec.Average asks for, or nil if it asks for
+	// none. Broadcasts is the number of broadcasts in the mean. The mean is computed from messages that
+	// are sent to all clients, so it costs no privacy.
 	Averaged   []float32
 	Broadcasts int
 }

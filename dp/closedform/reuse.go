@@ -202,10 +202,13 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 }
 
 // Guarantee returns the bound for everything that the tasks release, however they were chosen: the
-// budget's ε at its δ, even if little of it is spent. A budget is a privacy filter, which promises a fixed
-// ε. It is not a privacy odometer, which would promise a smaller ε for the tasks so far (Rogers, Roth,
-// Ullman, Vadhan 2016, "Privacy Odometers and Filters"). The ε that [MomentAccountant] returns for the
-// tasks' events is smaller, but it holds only if the tasks were fixed before the first result was seen.
+// budget's ε at its δ, even if little of it is spent. The ε that [MomentAccountant] returns for the tasks'
+// events is smaller, but it holds only if the tasks were fixed before the first result was seen.
+//
+// In the words of Rogers, Roth, Ullman and Vadhan 2016 ("Privacy Odometers and Filters"), a budget is a
+// privacy filter, which promises a fixed ε. It is not a privacy odometer, which would promise an ε for the
+// tasks so far. If tasks are chosen by results, the ε of an odometer is larger than the sum of their
+// costs.
 func (b *Budget) Guarantee() dp.Bound {
 	if err := b.made(); err != nil {
 		panic(err) // otherwise ε = 0 would be claimed

@@ -100,8 +100,10 @@ func SplitColumns(dst []Pair, parts int, src []float32, row, terms int) {
 	}
 }
 
-// SplitPairs splits vectors of lanes in pairs. Pair i of dst, which is [part][16][lane], holds the vectors at i·row
-// of even and of odd. pairs, their number, may be at most 16.
+// SplitPairs splits the numbers of two sequences of vectors, even and odd, into bfloat16 parts, see
+// [Pair]. A Pair of dst holds a part of a number of even and the same part of the number of odd at the
+// same place. dst is [part][16][lane]; vector i of even and of odd begins at i·row. pairs is the number of
+// vectors in each sequence, at most 16.
 func SplitPairs(dst []Pair, parts int, even, odd []float32, row, pairs int) {
 	checkParts(parts)
 	if pairs < 1 || pairs > Lanes || row < 0 {

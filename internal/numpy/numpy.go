@@ -28,7 +28,7 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// Limits for files, so that a damaged file cannot use up all memory.
+// These are limits for files. They keep a damaged file from using up all memory.
 const (
 	MaxRows    = 1 << 28
 	MaxColumns = 1 << 20 // of rows

@@ -20,7 +20,7 @@ import (
 	"slices"
 )
 
-// The types of numbers, as ONNX numbers them.
+// These are types of numbers. Their values are those that ONNX uses.
 const (
 	Float  = 1
 	Double = 11

@@ -11,7 +11,8 @@ const (
 	// Loss claims that the accuracy at the end is at most Value below the accuracy of a training without
 	// noise.
 	Loss Quantity = "loss of accuracy"
-	// LossBySize makes the same claim as Loss, for the training with the sample size Size.
+	// LossBySize claims, for the training with the batch size Size, that its accuracy at the end is at
+	// most Value below the accuracy of a training without noise.
 	LossBySize Quantity = "loss of accuracy by sample size"
 	// Above claims that the test accuracy at the end is above Value, which others reached.
 	Above Quantity = "accuracy above that of others"

@@ -84,7 +84,7 @@ func (b *Bar) Add(work int64) {
 	b.set(b.done + work)
 }
 
-// Set sets how much work is done, in the unit of NewBar.
+// Set sets how much work is done so far, in the same unit as the argument work of NewBar.
 func (b *Bar) Set(work int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

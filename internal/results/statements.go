@@ -24,7 +24,8 @@ const (
 	Slip Verdict = "slip"
 )
 
-// Statement is a statement of the paper that can be checked, with a verdict and with what shows the verdict.
+// Statement is a statement of the paper that can be checked, with a verdict and the evidence for the
+// verdict.
 type Statement struct {
 	At      string  // section, theorem, equation, table or figure, with its label in the paper
 	Says    string  // the statement in words
