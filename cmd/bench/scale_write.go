@@ -55,8 +55,8 @@ const scaleSetting = "The data are synthetic: rows with 30 nonzero entries for l
 func lawText(l *scaleLaw) string {
 	return fmt.Sprintf("The law was fitted to logistic regression with the runner virtual, for n clients and d parameters. "+
 		"Processor time of a client round in nanoseconds: %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, "+
-		"where m = log2 max(1, 4(n+3)d/c) and c = %v KiB. It differs from the measured time by at most %.0f %% (root mean "+
-		"square: %.0f %%). Memory in bytes: %.1f MiB + n·(%.0f + %.2f·4d). It differs from the measured memory by at most %.0f %%.",
+		"where m = log2 max(1, 4(n+3)d/c) for a cache of c = %v KiB. Measured times differ from this by at most %.0f %% (root mean "+
+		"square: %.0f %%). Memory in bytes: %.1f MiB + n·(%.0f + %.2f·4d). Measured memory differs from this by at most %.0f %%.",
 		l.A, l.B, l.C, l.E, l.F, l.Cache/1024, 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors,
 		100*l.Memory.Worst)
 }

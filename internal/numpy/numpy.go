@@ -40,7 +40,8 @@ var ErrNoLabels = errors.New("no labels")
 
 // Options say how a file is read.
 type Options struct {
-	// Labels lists the labels and their classes. A bool is 0 or 1.
+	// Labels lists the labels and their classes. If the array of labels has the type bool, its labels are
+	// 0 and 1.
 	Labels *data.Labels
 	// Target has public bounds of the labels of rows, which are then real numbers: targets and not classes.
 	Target *data.TargetBounds

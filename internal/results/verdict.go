@@ -60,8 +60,8 @@ var Rule = fmt.Sprintf(`Each statement of the paper is compared with our result,
 - *A bound on the loss of accuracy*, or on the accuracy that is left under noise, is reproduced if our result keeps the
   bound, or misses it by at most %[1]g.
 - *A comparison* of two accuracies is reproduced if ours have the same order. There is no margin.
-- *A range of noise* in which the accuracy falls to a stated part is reproduced if our accuracy falls to this part
-  within the range.
+- *A range of noise*: the paper says that the accuracy falls to a stated fraction somewhere in this range. This is
+  reproduced if our accuracy falls to this fraction within the range.
 
 A statement is undecided if our result is within one standard error of the limit, so that more seeds are needed. It is
 also undecided if one of the compared runs used synthetic data, or fewer gradients than the paper.`, margin)
