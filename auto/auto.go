@@ -52,8 +52,9 @@ const (
 	// batch size that the theorem allows for the ε that belongs to σ, and therefore the fewest rounds. Later stages can
 	// have less noise. A closedform.Budget counts the spent budget.
 	Paper Strategy = "paper"
-	// PaperTarget is Paper, but a stage has the largest batch size for the client's target epsilon, as the paper's
-	// calculator says. By the theorem, no second stage is then possible.
+	// PaperTarget is like Paper, but the batch size of a stage comes from the client's target epsilon
+	// instead of the ε that belongs to σ: the largest batch size that the theorem allows for the target.
+	// This is how the paper's text describes its calculator. By the theorem, no second stage is then possible.
 	PaperTarget Strategy = "paper-target"
 	// Tight makes as many rounds as training needs. It takes a batch size s with nearly the largest signal s√T/σ (sum
 	// of gradients compared with noise) within the budget, and then the least noise that the budget allows. It spends
@@ -100,9 +101,9 @@ type Task struct {
 	Spec     train.Spec `json:"config"`
 	Strategy Strategy   `json:"strategy"`
 	Clients  []Client   `json:"clients"` // as many as Spec.Clients
-	// Stages is for strategy Tight only: the number of stages that share the whole budget, each with twice
-	// as much as the one before, in [1, 6]. 0 means one stage, or more if the first one may be enough with
-	// less.
+	// Stages is the number of stages, in [1, 6], that share the whole budget, each with twice as much as
+	// the one before. Only the strategy Tight supports it. If it is 0, there is one stage for the whole
+	// budget, or a cheaper stage comes first if that may be enough.
 	Stages int `json:"stages,omitempty"`
 	// Clip and Eta0 are the clipping norm C and the step size η₀ of all stages; 0 means that the utility
 	// graph (see [Outlook]) finds them.
@@ -299,8 +300,9 @@ type Point struct {
 type Question struct {
 	Task   Task
 	Public Public
-	// SampleSize and Rounds are those of every stage. Least is the noise at which one stage uses the
-	// whole budget. All are 0 for the strategies of the paper, for which they follow from σ.
+	// SampleSize and Rounds are the batch size and the number of rounds of every stage. Least is the noise
+	// multiplier at which one stage uses the whole budget. All three are 0 for the strategies of the
+	// paper, for which they follow from the noise multiplier.
 	SampleSize, Rounds int
 	Least              float64
 }
@@ -311,8 +313,8 @@ type Outlook struct {
 	Points    []Point `json:"points"`
 	GradComps int     `json:"grad_computations"` // K of a stage, of each client
 	Of        string  `json:"of"`                // description of the records that were used
-	// Same reports whether these were the data of the task. If not, the points suggest settings, but their
-	// accuracies cannot be expected.
+	// Same reports whether the accuracies were estimated on the task's own data. If they were not, use the
+	// points only to choose settings: the task may reach other accuracies.
 	Same bool `json:"same"`
 }
 

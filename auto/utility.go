@@ -71,9 +71,9 @@ func NewProbeOn(d *data.Dataset, t Task) Probe {
 	return p
 }
 
-// Utility makes the utility graph of a task by training on the probe's records. For those of the paper it adds
-// noise to a model that was trained without noise, as the paper does. For the other strategies it trains
-// scaled-down trainings with noise (see train.Spec.Proxy).
+// Utility makes the utility graph of a task by training on the probe's records. For the strategies Paper
+// and PaperTarget, it trains a model without noise and then adds noise to its parameters, as the paper
+// does. For the other strategies, it runs cheaper trainings with noise (proxies, see train.Spec.Proxy).
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	if p.Same && q.Task.Spec.MetricOf().Regression() {
 		return Outlook{}, fmt.Errorf("a utility graph of the task's own records, must be of other data for model = %q: it could "+

@@ -24,8 +24,8 @@ type SearchReport struct {
 	Seeds         int             `json:"seeds"`
 	Features      string          `json:"features,omitempty"` // replace the images' pixels, see train.Spec.FeatureMap
 	Rankings      []SearchRanking `json:"rankings"`           // in the order of the spec's noise multipliers
-	// Compared are the models and features from which those of the search were chosen, the best first, if
-	// proxies compared them.
+	// Compared ranks the models and features among which the search's own were chosen, best first. It is
+	// empty if the user gave model and features.
 	Compared      []propose.Compared `json:"compared,omitempty"`
 	Notes         []string           `json:"notes,omitempty"`
 	PrivacyReason string             `json:"privacy_reason"`

@@ -34,7 +34,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	}
 	o := SearchOptions{Command: func(SearchSpec) string { return "the command" }}
 	text := searchLine(spec.readme(all, synth.Digits(rng.New(1), 70), o))
-	for _, want := range []string{"K = 1800 gradients for each of 4 clients (0.005 of the paper's K)",
+	for _, want := range []string{"K = 1800 gradients for each of 4 clients (0.005 times the paper's K)",
 		"Each combination was trained by proxies (f = 0.06667): batch size s = 6, K = 120 gradients for each client, noise multiplier fσ and step size η₀/f, in as many rounds.",
 		"Each combination was trained completely, with K = 1800 gradients for each client, because the cheaper trainings (proxies) scale the noise, and here there is none.", "the settings: `the command`"} {
 		if !strings.Contains(text, want) {
@@ -53,7 +53,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	}
 	if text := searchLine(own.readme(its, synth.Digits(rng.New(1), 70), o)); strings.Contains(text, "paper") ||
 		strings.Contains(text, "also without noise") || !strings.Contains(text,
-		" of its records, picked by a hash of each (fold 2). The training") {
+		" of its records, picked by a hash of each (fold 2). The accuracy") {
 		t.Errorf("of data of one's own, with noise alone:\n%s", text)
 	}
 	for i := range all {

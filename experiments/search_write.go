@@ -130,7 +130,7 @@ func (s SearchSpec) part(t train.Spec) string {
 	if !pool.Has(t.Data) {
 		return ""
 	}
-	return fmt.Sprintf(" (%.4g of the paper's K)", float64(t.GradComps)/float64(PaperSearch(s.Models[0], s.Train.Data).Train.GradComps))
+	return fmt.Sprintf(" (%.4g times the paper's K)", float64(t.GradComps)/float64(PaperSearch(s.Models[0], s.Train.Data).Train.GradComps))
 }
 
 // records returns every run as rows of CSV, after a header.

@@ -18,8 +18,9 @@ type Regression struct {
 	// records. It is at most 1, and negative for a model that is worse than that. It is nil if all
 	// targets are equal.
 	R2 *float64 `json:"r2"`
-	// MeanRMSE is the RMSE of always predicting the mean target of these records, and MedianMAE the MAE of
-	// always predicting their median. No constant has smaller ones.
+	// MeanRMSE is the root mean squared error of always predicting the mean target of these records, and
+	// MedianMAE the mean absolute error of always predicting their median. No other constant prediction
+	// has a smaller one.
 	MeanRMSE  float64 `json:"rmse_of_mean"`
 	MedianMAE float64 `json:"mae_of_median"`
 }

@@ -202,8 +202,8 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 	return p.Judge()(r.Params), nil
 }
 
-// Validate returns an error if the options do not fit the request r. This is possible only with private probing, see
-// [Private].
+// Validate returns an error if the options do not fit the request r. Only options with private probing can
+// be wrong in this way, see [Private].
 func (o Options) Validate(r Request) error {
 	if o.Probing != Private {
 		return nil

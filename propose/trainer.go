@@ -77,8 +77,9 @@ type TrainerReport struct {
 	Request   TrainerRequest    `json:"request"`
 	Proposals []TrainerProposal `json:"proposals"` // best first
 	Trainings int               `json:"trainings"` // number of proxies that were run or reused
-	// Spread is the standard deviation of the metric over seeds. The predicted intervals contain the spread
-	// and the error of a proxy, but not the sampling error of the records by which the script judges.
+	// Spread is the standard deviation of the metric between trainings with different seeds. The predicted
+	// intervals allow for it and for the error of a proxy. They do not allow for the limited number of
+	// records on which the script measures the metric.
 	Spread    float64 `json:"spread"`
 	Statement string  `json:"statement"`
 }

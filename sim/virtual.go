@@ -17,8 +17,9 @@ import (
 // Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they have no error result,
 // may panic.
 type Virtual struct {
-	// Beside is written to checkpoints, and Restore sets it in place. It is for numbers that an
-	// observer computes from the broadcasts. Its length must be the same at the restore.
+	// Beside has numbers of the caller that checkpoints save together with the run, for example what an
+	// observer computes from the broadcasts. Checkpoint.Restore overwrites its elements, so the length
+	// must be the same as when the checkpoint was written.
 	Beside []float64
 
 	cfg     *Config

@@ -20,7 +20,9 @@ type Open struct {
 	SampleSize, GradComps, Delta, Clip, Eta0, Schedule bool
 	// Noise says that the noise multiplier will be computed from ε. If it is false, the spec's own one is used.
 	Noise bool
-	// Epochs or Rounds, if not 0, determine GradComps if that is open.
+	// Epochs and Rounds say how long to train, if GradComps (the gradients of one client) is open. Epochs
+	// = 0 means UsualEpochs. If Rounds is not 0, SampleSize must be open too: the batch size follows from
+	// epochs and rounds.
 	Epochs float64
 	Rounds int
 }

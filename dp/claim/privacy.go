@@ -15,17 +15,17 @@ type Privacy struct {
 	PerRecord Claim `json:"per_record"`
 }
 
-// AtMost applies [Claim.AtMost] to both views.
+// AtMost returns p with [Claim.AtMost] applied to both claims, PerClient and PerRecord.
 func (p Privacy) AtMost(why string) Privacy {
 	return Privacy{PerClient: p.PerClient.AtMost(why), PerRecord: p.PerRecord.AtMost(why)}
 }
 
-// Plus applies [Claim.Plus] to both views.
+// Plus returns p with [Claim.Plus] applied to both claims, PerClient and PerRecord.
 func (p Privacy) Plus(epsilon float64, why string) Privacy {
 	return Privacy{PerClient: p.PerClient.Plus(epsilon, why), PerRecord: p.PerRecord.Plus(epsilon, why)}
 }
 
-// Least applies [Claim.Least] to both views.
+// Least returns p with [Claim.Least] applied to both claims, PerClient and PerRecord.
 func (p Privacy) Least(o Privacy) Privacy {
 	return Privacy{PerClient: p.PerClient.Least(o.PerClient), PerRecord: p.PerRecord.Least(o.PerRecord)}
 }

@@ -8,22 +8,24 @@ import (
 // A grid bounds the cost of many different rounds of sampled Gaussian mechanisms by a few rounds, so that fewer
 // divergences are computed.
 //
-// Let (P, Q) be the pair of a round of Poisson sampling, (1-q)N(0, σ²) + qN(1, σ²) and N(0, σ²), and
-// H_γ = ∫(P - γQ)₊. For every γ ≥ 0:
+// The idea: take four rounds with the rates and noise multipliers at the corners of a cell. A round inside the cell
+// costs at most as much as this game: draw one of the corners at random, publish which one, and run its round. So only
+// corners need to be computed. The excess is of second order in the size of a cell.
 //
-//   - at a given σ, H_γ is convex in q, because P is linear in q and Q is constant;
-//   - at a given q, H_γ = q·h(1 + (γ-1)/q), where h belongs to the Gaussian mechanism with μ = 1/σ,
-//     and H_γ = 1-γ if the argument is not positive. h is a Black–Scholes price with volatility μ, so
+// Proof that a round inside a cell costs at most as much as the random corner, at every order. Let (P, Q) be the pair of
+// a round of Poisson sampling, (1-q)N(0, σ²) + qN(1, σ²) and N(0, σ²), and let H_γ = ∫(P - γQ)₊ be its hockey-stick
+// divergence. For every γ ≥ 0:
+//
+//   - At a given σ, H_γ is convex in q, because P is linear in q and Q is constant.
+//   - At a given q, H_γ = q·h(1 + (γ-1)/q), where h belongs to the Gaussian mechanism with μ = 1/σ, and
+//     H_γ = 1-γ if the argument is not positive. h is a Black–Scholes price with volatility μ, so
 //     h″/h′ = (log γ)²/μ³ - μ/4. That is at least u″/u′ with u = erf(μ/√8), and u grows with μ. So h is
 //     convex in u.
 //
-// So a round between the four corners of a cell costs at most as much, at every order, as a round
-// that draws a corner, publishes which one, and uses its rate and noise. The corners' probabilities
-// interpolate linearly, in q and in u. Composition preserves the order. The excess is of second order
-// in the size of a cell.
+// The probabilities of the corners interpolate linearly, in q and in u. Composition preserves the order.
 //
-// Under C_q(G_μ) of fixed-size sampling, H_γ is the same for γ ≥ 1 (J. Dong, A. Roth, W. Su, "Gaussian
-// Differential Privacy", 2022, Theorem 4.2), and 1 - γ + γ·H_(1/γ) for γ < 1. So this holds for it too.
+// Fixed-size sampling: under C_q(G_μ), H_γ is the same for γ ≥ 1 (J. Dong, A. Roth, W. Su, "Gaussian
+// Differential Privacy", 2022, Theorem 4.2), and 1 - γ + γ·H_(1/γ) for γ < 1. So the same holds there.
 
 // node is count equal rounds with sample rate q, below 1, and noise multiplier sigma.
 type node struct{ q, sigma, count float64 }

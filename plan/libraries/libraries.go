@@ -30,7 +30,8 @@ const (
 	Flower     Format = "flower"      // Python: clients of a federation that train with Opacus
 	LaTeX      Format = "latex"       // a paragraph and a table for a paper
 
-	// The short formats are a few lines to add to your own training loop, which keeps its optimizer.
+	// These short formats are a few lines to add to a training loop that you already have. The loop keeps
+	// its optimizer.
 	OpacusShort     Format = "opacus-short"
 	TFPrivacyShort  Format = "tf-privacy-short"
 	JAXPrivacyShort Format = "jax-privacy-short"

@@ -39,7 +39,8 @@ func (s Steps) Of(t train.Spec) train.Spec {
 	return t
 }
 
-// WithoutNoise returns the settings of the experiment for a training without noise, with the step size Plain.
+// WithoutNoise returns the settings of the experiment for a training without noise. Its step size is that
+// of the field Plain.
 func (s Experiment) WithoutNoise() train.Spec {
 	spec := s.Plain.Of(s.Train)
 	spec.NoiseMultiplier = 0

@@ -295,8 +295,9 @@ func (t *TrainFlags) Contradict(cmd *cobra.Command, kept train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// FlagsText returns the part of a command line that makes spec from usual: a flag for each setting that differs, with
-// a blank before it. It leaves out the flags in stated, which the caller writes itself.
+// FlagsText returns the flags that turn the settings usual into spec, as text for a command line: one flag
+// for each setting that differs, with a blank before it. It leaves out the flags in stated, which the
+// caller writes itself.
 func FlagsText(spec, usual train.Spec, stated ...string) string {
 	var text strings.Builder
 	for _, f := range specFlags {
