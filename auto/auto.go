@@ -56,9 +56,10 @@ const (
 	// instead of the ε that belongs to σ: the largest batch size that the theorem allows for the target.
 	// This is how the paper's text describes its calculator. By the theorem, no second stage is then possible.
 	PaperTarget Strategy = "paper-target"
-	// Tight makes as many rounds as training needs. It takes a batch size s with nearly the largest signal s√T/σ (sum
-	// of gradients compared with noise) within the budget, and then the least noise that the budget allows. It spends
-	// the whole budget in one training, unless the task asks for several or the target is known to need less.
+	// Tight takes a batch size s and a number of rounds T with nearly the largest signal s√T/σ (sum of gradients
+	// compared with noise) within the budget, and then the least noise σ that the budget allows. It spends the whole
+	// budget in one training, unless the task asks for several, or the utility graph of its own data says that the target
+	// needs less.
 	Tight Strategy = "tight"
 	// Default is common practice, for comparison: batches of 256 records for 15 epochs, in one training with the
 	// noise that uses the whole budget.
