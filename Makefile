@@ -164,7 +164,8 @@ test-arm64: ## Run the core tests for arm64 under an emulator, if one is install
 
 network: build ## Measure a training over networks that lose and delay packets, and cut each part off (Linux, as root; some minutes).
 	$(GO) build -o out/nats-server github.com/nats-io/nats-server/v2
-	internal/tools/network/network.sh $(BIN) out/nats-server
+	$(GO) build -o out/network ./internal/tools/network
+	internal/tools/network/network.sh $(BIN) out/nats-server out/network
 
 kills: ## Kill 200 trainings, 200 loops and 40 distributed processes, with 10 rollbacks, and compare the results after they resume (some minutes).
 	PROACTIVEDP_KILLS=200 $(GO) test ./cmd/proactivedp -v -count 1 -timeout 30m -run '^TestKilled(Runs|Loops)GoOnToTheSameBits$$'

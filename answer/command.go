@@ -12,8 +12,8 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// Command names one more format in which a plan can be printed, in addition to those of package libraries: the
-// commands of proactivedp that run the plan.
+// Command is a further format in which a plan can be printed: the commands of this program that run the
+// plan. The other formats are in package libraries.
 const Command libraries.Format = "proactivedp"
 
 // commands returns two commands: one prints this plan, the other prints the cost of its run by every

@@ -11,9 +11,10 @@ import (
 // falsePositives is the false positive rate at which Odds are given.
 const falsePositives = 0.05
 
-// Odds explain a guarantee by the success of an attack. For each person, the attacker guesses whether the person's
-// record is in the data, and knows all other records. If the attacker wrongly accuses the fraction FalsePositive of
-// the people who are not in the data, then at most the fraction TruePositive of those who are in it is recognised.
+// Odds explain a guarantee in the words of an attack. For each person, an attacker who knows all other
+// records guesses whether the person's record is in the data. If the attacker is wrong about the fraction
+// FalsePositive of the people who are not in the data, then the attacker recognises at most the fraction
+// TruePositive of those who are.
 type Odds struct {
 	FalsePositive float64 `json:"false_positive"` // share of non-members taken for members, 0.05
 	TruePositive  float64 `json:"true_positive"`  // largest share of members that is recognised

@@ -23,8 +23,8 @@ type Attack struct {
 	Curve []Rate `json:"-"`
 }
 
-// Rate is the result of an attack with a threshold: it calls a canary a member if the score of the canary is at least
-// the threshold.
+// Rate is the result of an attack that uses one threshold: it guesses that a canary is a member if its
+// score is at least the threshold. A member is a canary in the training data.
 type Rate struct {
 	MaxFPR         float64  `json:"max_fpr"`             // the threshold is the lowest with a false-positive rate of at most this
 	Threshold      *float64 `json:"threshold,omitempty"` // nil if it is above all scores

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Test is a lower bound on ε from one statistic of a probe (small training), in one direction. Event says that the
-// statistic is beyond a threshold. The test compares how often this event happens in runs with the canary and in runs
-// without it. Over names the runs in which it should be more frequent.
+// Test is a lower bound on ε from one statistic of a probe (small training), in one direction. The event
+// of the test, named by Event, is that the statistic is beyond a threshold. The test compares how often
+// this happens in runs with the canary and in runs without it. Over says in which of the two it should
+// happen more often.
 type Test struct {
 	Statistic string  `json:"statistic"`
 	Over      string  `json:"over"` // "with/without" or "without/with": the canary in the numerator and in the denominator

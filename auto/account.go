@@ -26,8 +26,9 @@ type Account struct {
 	Records int     `json:"records"` // N_c of each client
 	Epsilon float64 `json:"epsilon"` // ε_target
 	Delta   float64 `json:"delta"`   // δ_target
-	// Group is the largest number of records of a person, if the budget is that of a person and not of a
-	// record; see train.Spec.AtMost. No filter covers persons, so Once is then true.
+	// Group is the largest number of records of a person, if the budget protects persons; see
+	// train.Spec.AtMost. 0 means that it protects single records. No filter covers persons, so Once must
+	// then be true.
 	Group int `json:"group,omitempty"`
 	// Once says that the account pays for a single stage, which is fixed before its first release. No
 	// filter is needed then, and package pld certifies the budget. The stage needs less noise than under a

@@ -52,8 +52,9 @@ const (
 	// batch size that the theorem allows for the ε that belongs to σ, and therefore the fewest rounds. Later stages can
 	// have less noise. A closedform.Budget counts the spent budget.
 	Paper Strategy = "paper"
-	// PaperTarget is Paper, but a stage has the largest batch size for the client's target epsilon, as the paper's
-	// calculator says. By the theorem, no second stage is then possible.
+	// PaperTarget is like Paper, but the batch size of a stage comes from the client's target epsilon
+	// instead of the ε that belongs to σ: the largest batch size that the theorem allows for the target.
+	// This is how the paper's text describes its calculator. By the theorem, no second stage is then possible.
 	PaperTarget Strategy = "paper-target"
 	// Tight makes as many rounds as training needs. It takes a batch size s with nearly the largest signal s√T/σ (sum
 	// of gradients compared with noise) within the budget, and then the least noise that the budget allows. It spends
@@ -86,7 +87,7 @@ func (s Strategy) Schedule(spec train.Spec) train.Spec {
 type Client struct {
 	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], for everything that is ever released about a record, or a person
 	Delta    float64 `json:"delta,omitempty"`   // δ_target in (0, 1); 0 means 1/N_c
-	Accuracy float64 `json:"target_accuracy"`   // acc_target in (0, 1]: a value of the task's metric
+	Accuracy float64 `json:"target_accuracy"`   // acc_target in (0, 1]: a value of the task's metric; for rmse and mae any above 0
 	Records  int     `json:"records,omitempty"` // N_c: only the first N_c of its records are used; 0 means all
 }
 
@@ -100,9 +101,9 @@ type Task struct {
 	Spec     train.Spec `json:"config"`
 	Strategy Strategy   `json:"strategy"`
 	Clients  []Client   `json:"clients"` // as many as Spec.Clients
-	// Stages is for strategy Tight only: the number of stages that share the whole budget, each with twice
-	// as much as the one before, in [1, 6]. 0 means one stage, or more if the first one may be enough with
-	// less.
+	// Stages is the number of stages, in [1, 6], that share the whole budget, each with twice as much as
+	// the one before. Only the strategy Tight supports it. If it is 0, there is one stage for the whole
+	// budget, or a cheaper stage comes first if that may be enough.
 	Stages int `json:"stages,omitempty"`
 	// Clip and Eta0 are the clipping norm C and the step size η₀ of all stages; 0 means that the utility
 	// graph (see [Outlook]) finds them.
@@ -164,6 +165,10 @@ func (t Task) Validate() error {
 	if s.BoundsEpsilon != 0 {
 		fail("bounds epsilon = %v, must be 0: the filters do not include private bounds", s.BoundsEpsilon)
 	}
+	if s.MetricOf().Regression() && t.Strategy.ByTheorem() {
+		fail("strategy = %q, must be %q or %q for model = %q: its utility graph compares accuracies", t.Strategy, Tight, Default,
+			s.Model)
+	}
 	if s.AtMost != 0 && t.Stages > 1 {
 		fail("stages = %d, must be 1 for persons: the filter of several stages is proved for a record", t.Stages)
 	}
@@ -181,7 +186,10 @@ func (t Task) Validate() error {
 		fail("budgets of %d clients, must be of all %d", len(t.Clients), s.Clients)
 	}
 	for i, c := range t.Clients {
-		for _, err := range c.check() {
+		for _, err := range append(c.check(), s.MetricOf().CheckTarget("target accuracy", c.Accuracy)) {
+			if err == nil {
+				continue
+			}
 			errs = append(errs, fmt.Errorf("client %d: %w", i, err))
 		}
 		if c.Records > 0 && s.AtMost != 0 {
@@ -195,14 +203,11 @@ func (t Task) Validate() error {
 	return errors.Join(append(errs, s.Validate(), s.CanKeep())...)
 }
 
-// check returns an error for each field of c outside its range.
+// check returns an error for each field of c outside its range, except the target, whose range depends on the metric.
 func (c Client) check() []error {
 	errs := []error{plan.CheckEpsilon(c.Epsilon)}
 	if c.Delta != 0 {
 		errs = append(errs, dp.CheckDelta(c.Delta, closedform.MinDelta))
-	}
-	if !(c.Accuracy > 0 && c.Accuracy <= 1) {
-		errs = append(errs, fmt.Errorf("target accuracy = %v, must be in (0, 1]", c.Accuracy))
 	}
 	if c.Records < 0 {
 		errs = append(errs, fmt.Errorf("records = %d, must be at least 0", c.Records))
@@ -218,6 +223,8 @@ type Public struct {
 	HeldOut  []int  `json:"held_out"`    // number of held-out records of each client
 	Features int    `json:"features"`
 	Classes  int    `json:"classes"`
+	// Targets are the public bounds of the targets of a regression. Without targets it is nil.
+	Targets *data.TargetBounds `json:"target_bounds,omitempty"`
 }
 
 // leastHeldOut is the least number of held-out records of a client. With fewer, a single record would
@@ -275,10 +282,13 @@ type Tested struct {
 	// by chance (models.Metric.Chance). Both are 0 if the metric is the accuracy.
 	MetricRows int     `json:"metric_rows,omitempty"`
 	Chance     float64 `json:"chance,omitempty"`
+	// Margin is the sampling error of a metric of regression (models.Metric.SamplingErrors, which also gives Chance).
+	Margin float64 `json:"margin,omitempty"`
 }
 
 // Point is one point of the utility graph (see [Outlook]): the accuracy to expect of a training with
-// clipping norm C, noise multiplier σ of every client, and step size η₀.
+// clipping norm C, noise multiplier σ of every client, and step size η₀. Its Accuracy is the metric's score, see
+// models.Metric.Score.
 type Point struct {
 	Clip     float64 `json:"clip"`
 	Sigma    float64 `json:"sigma"`
@@ -290,8 +300,9 @@ type Point struct {
 type Question struct {
 	Task   Task
 	Public Public
-	// SampleSize and Rounds are those of every stage. Least is the noise at which one stage uses the
-	// whole budget. All are 0 for the strategies of the paper, for which they follow from σ.
+	// SampleSize and Rounds are the batch size and the number of rounds of every stage. Least is the noise
+	// multiplier at which one stage uses the whole budget. All three are 0 for the strategies of the
+	// paper, for which they follow from the noise multiplier.
 	SampleSize, Rounds int
 	Least              float64
 }
@@ -302,8 +313,8 @@ type Outlook struct {
 	Points    []Point `json:"points"`
 	GradComps int     `json:"grad_computations"` // K of a stage, of each client
 	Of        string  `json:"of"`                // description of the records that were used
-	// Same reports whether these were the data of the task. If not, the points suggest settings, but their
-	// accuracies cannot be expected.
+	// Same reports whether the accuracies were estimated on the task's own data. If they were not, use the
+	// points only to choose settings: the task may reach other accuracies.
 	Same bool `json:"same"`
 }
 

@@ -41,6 +41,9 @@ func parseClients(text []byte) ([]Client, error) {
 		for _, err := range c.check() {
 			errs = append(errs, fmt.Errorf("client %d: %w", i, err))
 		}
+		if !(c.Accuracy > 0) {
+			errs = append(errs, fmt.Errorf("client %d: target accuracy = %v, must be above 0", i, c.Accuracy))
+		}
 	}
 	return all, errors.Join(errs...)
 }

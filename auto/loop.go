@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"proactivedp/data"
 	"proactivedp/train"
 )
 
@@ -73,14 +74,19 @@ func (c Client) short(of string, spec train.Spec, accuracy, baseline, chance, ma
 		if samplingError == 0 {
 			return ""
 		}
-		return fmt.Sprintf(" by more than the sampling error %.4f", samplingError)
+		return " by more than the sampling error " + spec.MetricOf().Text(samplingError)
 	}
-	if !(accuracy > baseline+chance) {
-		return fmt.Sprintf("%s %s %.4f does not exceed the %s %.4f%s", of, spec.MetricName(), accuracy,
-			baselineName(spec), baseline, byMoreThan(chance))
+	metric := spec.MetricOf()
+	exceed, below := "exceed", "below"
+	if metric.Smaller() {
+		exceed, below = "fall below", "above"
 	}
-	if !(accuracy >= c.Accuracy-margin) {
-		return fmt.Sprintf("%s %s %.4f is below the target %v%s", of, spec.MetricName(), accuracy, c.Accuracy, byMoreThan(margin))
+	if !metric.Exceeds(accuracy, baseline, chance) {
+		return fmt.Sprintf("%s %s %s does not %s the %s %s%s", of, spec.MetricName(), metric.Text(accuracy), exceed,
+			baselineName(spec), metric.Text(baseline), byMoreThan(chance))
+	}
+	if metric.Exceeds(c.Accuracy, accuracy, margin) {
+		return fmt.Sprintf("%s %s %s is %s the target %v%s", of, spec.MetricName(), metric.Text(accuracy), below, c.Accuracy, byMoreThan(margin))
 	}
 	return ""
 }
@@ -148,13 +154,13 @@ func (l *loop) plans(ctx context.Context, why []string) ([]accountPlan, error) {
 		o := accountPlan{account: a}
 		target, margin := 0.0, 0.0
 		for _, i := range a.Clients {
-			if n := len(past); n > 0 && past[n-1].Baseline[i] >= 1 {
+			if n := len(past); n > 0 && !e.Spec.MetricOf().Smaller() && past[n-1].Baseline[i] >= 1 {
 				why[i] = "its baseline is 1, which no model exceeds"
 				continue
 			}
 			if short[i] != "" {
 				o.clients = append(o.clients, i)
-				target = max(target, e.Clients[i].Accuracy)
+				target = max(target, l.score(e.Task, i))
 				margin = max(margin, l.Public.margin(e.Task, i))
 			}
 		}
@@ -205,7 +211,7 @@ func (l *loop) stageOf(plans []accountPlan) Stage {
 		s.SampleSize = min(s.SampleSize, o.size)
 		sigma = max(sigma, o.sigma)
 		for _, i := range o.clients {
-			target = max(target, e.Clients[i].Accuracy)
+			target = max(target, l.score(e.Task, i))
 			s.Participants = append(s.Participants, train.Participant{Client: i, Records: e.Clients[i].Records, NoiseMultiplier: o.sigma})
 		}
 	}
@@ -242,11 +248,23 @@ func (l *loop) trained(params string, heldOut []Tested) error {
 // margin returns the sampling error of client i's target on its held-out records, see models.Metric.Margin. If
 // the expected metric exceeds the target by this margin, the measured one reaches the target with probability
 // 0.95. Before a model is judged, the classes of the held-out records are unknown, so metrics other than the
-// accuracy count them as equally frequent.
+// accuracy count them as equally frequent. For metrics of regression it is 0.
 func (p Public) margin(t Task, i int) float64 {
 	metric, rows := t.Spec.MetricOf(), p.HeldOut[i]
+	if metric.Regression() {
+		return 0 // nothing bounds it before; see Probe.Utility
+	}
 	if !t.Spec.IsAccuracy() {
 		rows = metric.Rows(slices.Repeat([]int{rows / max(p.Classes, 1)}, p.Classes))
 	}
 	return metric.Margin(t.Clients[i].Accuracy, rows)
+}
+
+// score returns the target of client i on the scale of [Point].Accuracy.
+func (j *Journal) score(t Task, i int) float64 {
+	b := data.TargetBounds{High: 1}
+	if j.Public.Targets != nil {
+		b = *j.Public.Targets
+	}
+	return t.Spec.MetricOf().Score(t.Clients[i].Accuracy, b)
 }

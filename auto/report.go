@@ -14,6 +14,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
+	"proactivedp/models"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -127,7 +128,12 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	stages := d.stagesOfTask()
 	last := stages[len(stages)-1]
 	r.Params, r.Model = last.Params, d.model(len(d.Stages)-1)
-	r.Tested = slices.MinFunc(test, func(a, b Tested) int { return cmp.Compare(a.TestAccuracy, b.TestAccuracy) })
+	r.Tested = slices.MinFunc(test, func(a, b Tested) int {
+		if metric := e.Spec.MetricOf(); metric.Smaller() {
+			return cmp.Compare(b.TestAccuracy, a.TestAccuracy)
+		}
+		return cmp.Compare(a.TestAccuracy, b.TestAccuracy)
+	})
 	why, err := d.whyNot(ctx)
 	if err != nil {
 		return nil, err
@@ -146,8 +152,11 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 			if !e.Spec.IsAccuracy() {
 				rows = c.MetricRows
 			}
-			c.Short = client.short("test", e.Spec, c.TestAccuracy, c.MajorityShare, 0,
-				e.Spec.MetricOf().Margin(client.Accuracy, rows))
+			margin := c.Margin
+			if !e.Spec.MetricOf().Regression() {
+				margin = e.Spec.MetricOf().Margin(client.Accuracy, rows)
+			}
+			c.Short = client.short("test", e.Spec, c.TestAccuracy, c.MajorityShare, 0, margin)
 			contradicted = contradicted || c.Short != ""
 		}
 		c.Satisfied = c.Short == ""
@@ -322,15 +331,15 @@ func (s *Stage) String() string {
 }
 
 // list formats accuracies, or only the lowest and the highest if there are many.
-func list(accuracy []float64) string {
+func list(accuracy []float64, metric models.Metric) string {
 	sorted := slices.Clone(accuracy)
 	if len(sorted) > 8 {
 		slices.Sort(sorted)
-		return fmt.Sprintf("from %.4f to %.4f", sorted[0], sorted[len(sorted)-1])
+		return fmt.Sprintf("from %s to %s", metric.Text(sorted[0]), metric.Text(sorted[len(sorted)-1]))
 	}
 	texts := make([]string, len(sorted))
 	for i, a := range sorted {
-		texts[i] = fmt.Sprintf("%.4f", a)
+		texts[i] = metric.Text(a)
 	}
 	return strings.Join(texts, ", ")
 }
@@ -372,16 +381,17 @@ func (r *Report) WriteText(w io.Writer) error {
 	if len(r.Clients) > 1 {
 		whose = " (the worst client's)"
 	}
+	metric := r.Config.Spec.MetricOf()
 	spec, rows := r.Config.Spec, fmt.Sprintf("on test records, which decided no stage%s: %s of %s", whose,
 		decimal.Many(r.TestRows, "row"), report.Data(r.Config.Spec.Data, r.Synthetic, ""))
 	if spec.IsAccuracy() {
 		line("test accuracy", "%.4f %s", r.TestAccuracy, rows)
 		line("baseline", "%.4f by always predicting the most frequent class", r.MajorityShare)
 	} else {
-		line("metric", "%s %.4f %s", spec.MetricName(), r.TestAccuracy, rows)
-		line("baseline", "%.4f without looking at the features", r.MajorityShare)
+		line("metric", "%s %s %s", spec.MetricName(), metric.Text(r.TestAccuracy), rows)
+		line("baseline", "%s without looking at the features", metric.Text(r.MajorityShare))
 	}
-	if r.TestAccuracy <= r.MajorityShare {
+	if !metric.Exceeds(r.TestAccuracy, r.MajorityShare, 0) {
 		line("WARNING", "%s", spec.BaselineWarning())
 	}
 	line("privacy", "%s", r.within.Line())
@@ -396,7 +406,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	for _, s := range r.Stages {
 		line(fmt.Sprintf("stage %d", s.Number), "%s", &s.Stage)
-		line("", "held-out "+spec.MetricName()+" %s; %s of the budget spent", list(s.HeldOut), percentUsed(slices.Max(s.Used)))
+		line("", "held-out "+spec.MetricName()+" %s; %s of the budget spent", list(s.HeldOut, metric), percentUsed(slices.Max(s.Used)))
 	}
 	for i, c := range r.Clients {
 		if len(r.Clients) > 1 || !c.Satisfied {
@@ -407,8 +417,9 @@ func (r *Report) WriteText(w io.Writer) error {
 					state += "; " + c.Refused
 				}
 			}
-			line(fmt.Sprintf("client %d", i), "target %v, held-out %.4f of %d (baseline %.4f), test %.4f of %d (baseline %.4f): %s",
-				c.Accuracy, c.HeldOut, c.HeldOutRows, c.Baseline, c.TestAccuracy, c.TestRows, c.MajorityShare, state)
+			line(fmt.Sprintf("client %d", i), "target %v, held-out %s of %d (baseline %s), test %s of %d (baseline %s): %s",
+				c.Accuracy, metric.Text(c.HeldOut), c.HeldOutRows, metric.Text(c.Baseline), metric.Text(c.TestAccuracy), c.TestRows,
+				metric.Text(c.MajorityShare), state)
 		}
 		for _, text := range c.Warnings {
 			if i == 0 || !slices.Contains(r.Clients[0].Warnings, text) {

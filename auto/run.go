@@ -341,8 +341,9 @@ func (d *driver) train(ctx context.Context, s *Stage) error {
 	}
 	d.params = params
 	spec := d.currentTask().Spec
-	d.say("stage %d: %s on held-out records %s, %s %s", number, spec.MetricName(), list(s.HeldOut), baselineName(spec),
-		list(s.Baseline))
+	metric := spec.MetricOf()
+	d.say("stage %d: %s on held-out records %s, %s %s", number, spec.MetricName(), list(s.HeldOut, metric), baselineName(spec),
+		list(s.Baseline, metric))
 	return d.forget(number)
 }
 

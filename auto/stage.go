@@ -22,9 +22,9 @@ type Stage struct {
 	Rounds       int                 `json:"rounds"` // of each client that takes part
 	Eta0         float64             `json:"eta0"`
 	Participants []train.Participant `json:"parts"`
-	// Root is the public name of the secret from which its samples and noise are drawn. The secret itself
-	// is in the folder, and is removed when the stage is trained. If Root is empty, samples and noise come
-	// from the seed.
+	// Root is the public name of the secret from which the samples and the noise of the stage are drawn.
+	// The secret itself is in the folder, and is removed when the stage is trained. If Root is empty,
+	// samples and noise come from the seed.
 	Root string `json:"noise_root,omitempty"`
 	// Params is the SHA-256 of the global model after the stage. HeldOut is the task's metric on each
 	// client's held-out records, and Baseline the value without looking at the features, see
@@ -32,7 +32,9 @@ type Stage struct {
 	Params   string    `json:"params_sha256,omitempty"`
 	HeldOut  []float64 `json:"held_out_accuracy,omitempty"`
 	Baseline []float64 `json:"held_out_baseline,omitempty"`
-	// Chance is Tested.Chance of the held-out records; empty if the metric is the accuracy.
+	// Chance has, for each client, how far a model that has learnt nothing may exceed the baseline by
+	// chance on the client's held-out records; see models.Metric.Chance. It is empty if the metric is the
+	// accuracy.
 	Chance []float64 `json:"held_out_chance,omitempty"`
 }
 
@@ -84,9 +86,20 @@ func (s *Stage) validate(t Task) error {
 	} else if s.trained() && n == 0 && !t.Spec.IsAccuracy() {
 		fail("held-out chances are missing, must be given for the metric %s", t.Spec.Metric)
 	}
-	for _, a := range slices.Concat(s.HeldOut, s.Baseline, s.Chance) {
-		if !(a >= 0 && a <= 1) {
-			fail("accuracy = %v, must be in [0, 1]", a)
+	least, most, furthest := 0.0, 1.0, 1.0
+	if metric := t.Spec.MetricOf(); metric.Smaller() {
+		most, furthest = math.MaxFloat64, math.MaxFloat64
+	} else if metric.Regression() {
+		least, furthest = -math.MaxFloat64, math.MaxFloat64
+	}
+	for _, a := range slices.Concat(s.HeldOut, s.Baseline) {
+		if !(a >= least && a <= most) {
+			fail("accuracy = %v, must be in [%g, %g]", a, least, most)
+		}
+	}
+	for _, a := range s.Chance {
+		if !(a >= 0 && a <= furthest) {
+			fail("chance = %v, must be in [0, %g]", a, furthest)
 		}
 	}
 	return errors.Join(errs...)

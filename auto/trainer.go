@@ -10,6 +10,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/report"
+	"proactivedp/models"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -28,6 +29,9 @@ func PublicOf(source *train.Source, t Task) (Public, error) {
 		return Public{}, err
 	}
 	p := Public{Data: source.Hash(), Records: rows[0].Len(), Features: d.Features, Classes: d.Classes}
+	if d.Targets != nil {
+		p.Targets = &d.Targets.Bounds
+	}
 	for i, c := range t.Clients {
 		if c.Records > p.Records {
 			return Public{}, fmt.Errorf("client %d: records = %d, must be at most the %d that it is dealt", i,
@@ -152,8 +156,16 @@ func (t *trainer) judge(heldOut bool, params []float32) ([]Tested, error) {
 			continue
 		}
 		all[i] = Tested{TestAccuracy: p.JudgeOn(own)(params), JudgedRows: train.RowsOf(own), MajorityShare: p.Baseline(own)}
-		if metric := p.Spec.MetricOf(); !p.Spec.IsAccuracy() {
-			all[i].MetricRows, all[i].Chance = metric.Rows(own.ClassCounts()), metric.Chance(own)
+		metric := p.Spec.MetricOf()
+		if !p.Spec.IsAccuracy() {
+			all[i].MetricRows = metric.Rows(own.ClassCounts())
+		}
+		switch m := p.Config.Model; {
+		case metric.Regression():
+			predictions := models.Predictions(m.(models.Scorer), params, own.All(), m.NewScratch()) // see models.Metric.Check
+			all[i].Margin, all[i].Chance = metric.SamplingErrors(predictions, own.All())
+		case !p.Spec.IsAccuracy():
+			all[i].Chance = metric.Chance(own)
 		}
 	}
 	return all, nil

@@ -71,10 +71,14 @@ func NewProbeOn(d *data.Dataset, t Task) Probe {
 	return p
 }
 
-// Utility makes the utility graph of a task by training on the probe's records. For those of the paper it adds
-// noise to a model that was trained without noise, as the paper does. For the other strategies it trains
-// scaled-down trainings with noise (see train.Spec.Proxy).
+// Utility makes the utility graph of a task by training on the probe's records. For the strategies Paper
+// and PaperTarget, it trains a model without noise and then adds noise to its parameters, as the paper
+// does. For the other strategies, it runs cheaper trainings with noise (proxies, see train.Spec.Proxy).
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
+	if p.Same && q.Task.Spec.MetricOf().Regression() {
+		return Outlook{}, fmt.Errorf("a utility graph of the task's own records, must be of other data for model = %q: it could "+
+			"not say by how much records differ", q.Task.Spec.Model)
+	}
 	o := Outlook{Of: p.Of, Same: p.Same, GradComps: q.Task.Spec.GradComps}
 	p.say("utility graph: trainings on %s", p.Of)
 	var err error
@@ -198,13 +202,6 @@ const (
 	probeRuns  = 1 << 62
 )
 
-// layout are the step sizes of the first trainings, as multiples m of (sum/C)/s: η₀ = m/(C·s). m depends
-// neither on the length of the features nor on the sample size. Networks need smaller steps.
-var (
-	layout        = []float64{0.25, 1, 4, 16}
-	networkLayout = []float64{0.0625, 0.25, 1, 4}
-)
-
 // ladder finds the best step size and clipping norm at the least noise. Then it increases the noise,
 // and finds the best step size and its accuracy for each noise, until no client's target is reached.
 func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
@@ -217,14 +214,11 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	}
 	least := 1.0
 	for _, c := range q.Task.Clients {
-		least = min(least, c.Accuracy)
+		least = min(least, p.score(c.Accuracy))
 	}
-	clips, multiples := []float64{p.Spec.Clip}, networkLayout
-	if !train.IsNetwork(p.Spec.Model) {
-		multiples = layout
-		if q.Task.Strategy == Tight {
-			clips = p.Spec.TriedClips()
-		}
+	clips := []float64{p.Spec.Clip}
+	if q.Task.Strategy == Tight {
+		clips = p.Spec.TriedClips()
 	}
 	if q.Task.Clip != 0 {
 		clips = []float64{q.Task.Clip}
@@ -235,8 +229,12 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 			starts = append(starts, Point{Clip: clip, Sigma: q.Least, Eta0: q.Task.Eta0})
 			continue
 		}
-		for _, m := range multiples {
-			starts = append(starts, Point{Clip: clip, Sigma: q.Least, Eta0: rounded(m / (clip * float64(q.SampleSize*p.Spec.Clients)))})
+		spec := p.Spec
+		spec.Clip = clip
+		for i, eta0 := range spec.TriedSteps(float64(q.SampleSize)) {
+			if i%2 == 0 { // climb tries those between them
+				starts = append(starts, Point{Clip: clip, Sigma: q.Least, Eta0: rounded(eta0)})
+			}
 		}
 	}
 	if err := p.judge(ctx, scale, starts); err != nil {
@@ -376,11 +374,22 @@ func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec
 	for i := range points {
 		sum := 0.0
 		for _, t := range found[i*probeSeeds : (i+1)*probeSeeds] {
-			sum += t.Accuracy
+			if !t.Diverged {
+				sum += p.score(t.Accuracy)
+			}
 		}
 		points[i].Accuracy = sum / probeSeeds
 	}
 	return nil
+}
+
+// score returns a value of the metric on the scale of [Point].Accuracy.
+func (p Probe) score(value float64) float64 {
+	b := data.TargetBounds{High: 1}
+	if t := p.Source.Data().Targets; t != nil {
+		b = t.Bounds
+	}
+	return p.Spec.MetricOf().Score(value, b)
 }
 
 // trials returns the options for the given number of trainings of this kind. It adds a progress bar if

@@ -218,9 +218,10 @@ func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 	return p, a.fits(p)
 }
 
-// PrepareOwn prepares a client that trains on its own records, for JoinOptions.Prepare. It uses all records of d. The
-// classes of d must be those of the run: read the file with data.LabelsOf(a.Labels). If the file has other labels,
-// and you map each to a class, set d.Names to a.Labels.
+// PrepareOwn prepares a client that trains on its own records, for JoinOptions.Prepare. It uses all
+// records of d. The classes of d must be those of the run: pass data.LabelsOf(a.Labels) to the function
+// that reads the file. If the file has other labels and you have mapped each of them to a class yourself,
+// set d.Names to a.Labels.
 func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared, error) {
 	if err := a.checkClasses(d); err != nil {
 		return nil, err

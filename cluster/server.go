@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -120,7 +121,9 @@ type server struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	up       *upstream
-	failures int            // how often subscribing has failed since it last succeeded
+	failures int            // how many attempts to subscribe in a row had no answer
+	stopping sync.WaitGroup // of subscriptions that end
+	refusal  string         // why subscribing failed, as logged last
 	early    chan *nats.Msg // updates sent directly, see takeEarly
 	again    chan struct{}  // receives when the connection returns after a loss
 	asked    chan *nats.Msg
@@ -178,7 +181,8 @@ func serve(ctx context.Context, o ServeOptions) (*Report, error) {
 		return nil, err
 	}
 	defer s.broker.Close()
-	defer s.conn.Close()
+	defer s.stopping.Wait()
+	defer s.conn.Close() // ends all questions
 	return s.serve(ctx)
 }
 
@@ -339,11 +343,17 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 			s.takeEarlies() // some of these came before the question
 			s.reply(ctx, m)
 		case <-s.again:
-			s.log.Warn("the broker was unreachable")
-			if err := s.resubscribe(ctx); err != nil {
-				s.log.Warn("the streams cannot be created", "error", err)
-				s.retry()
+			err := s.resubscribe(ctx)
+			if err == nil {
+				s.log.Warn("the broker was unreachable")
+				s.refusal = ""
+				continue
 			}
+			if why := err.Error(); why != s.refusal { // it is tried again four times a second
+				s.log.Warn("the streams cannot be created", "error", err)
+				s.refusal = why
+			}
+			s.retry()
 		case <-s.up.failed:
 			s.retry()
 		case <-tick.C:
@@ -438,7 +448,7 @@ func (s *server) purge(ctx context.Context) {
 	if up.stream == nil || below <= 1 || !up.purging.CompareAndSwap(false, true) {
 		return // the next save will purge
 	}
-	up.done.Go(func() { // it may take long, and nothing depends on it
+	up.purges.Go(func() { // it may take long, and nothing depends on it
 		defer up.purging.Store(false)
 		ctx, cancel := context.WithTimeout(ctx, upkeep)
 		defer cancel()

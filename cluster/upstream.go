@@ -17,8 +17,9 @@ type upstream struct {
 	messages chan jetstream.Msg
 	failed   chan struct{} // closed when no more messages can come
 	stop     func()
+	done     sync.WaitGroup // of the goroutine that reads
 	purging  atomic.Bool
-	done     sync.WaitGroup
+	purges   sync.WaitGroup
 }
 
 // resubscribe creates the streams, if they do not exist, and reads the stream of updates from its
@@ -26,11 +27,26 @@ type upstream struct {
 // their numbers to others.
 func (s *server) resubscribe(ctx context.Context) error {
 	s.unsubscribe()
-	// If the leading broker stops, a question to it is lost. So the first attempts after a success
-	// have a short timeout and are repeated.
 	ctx, cancel := context.WithTimeout(ctx, min(patience, upkeep<<s.failures))
 	defer cancel()
-	s.failures = min(s.failures+1, mostFailures)
+	err := s.subscribe(ctx)
+	s.failures = failuresAfter(s.failures, err)
+	return err
+}
+
+// failuresAfter returns how many attempts to subscribe in a row had no answer, after one more with this error.
+//
+// If the leading broker stops, a question to it is lost. So the first attempts have a short timeout, and are repeated
+// with longer ones. An answer that refuses, such as that the brokers have no leader now, begins the count again: they
+// are about to choose one, and the next question may be lost.
+func failuresAfter(failures int, err error) int {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return 0
+	}
+	return min(failures+1, mostFailures)
+}
+
+func (s *server) subscribe(ctx context.Context) error {
 	_, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: s.names.downStream(), Subjects: []string{s.names.subject("down", ">")}, Storage: jetstream.MemoryStorage,
 		MaxMsgsPerSubject: 1, MaxMsgSize: int32(s.about.chunk().MaxMessage()), AllowDirect: true, Replicas: s.Engine.Replicas(),
@@ -63,14 +79,13 @@ func (s *server) resubscribe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("stream of updates: %w", err)
 	}
-	s.processed, s.failures = 0, 0
+	s.processed = 0
 	s.up = &upstream{stream: stream, messages: make(chan jetstream.Msg, window), failed: make(chan struct{})}
 	s.up.read(messages)
 	return nil
 }
 
-// mostFailures is the number of failures after which an attempt may take as long as any other
-// answer.
+// mostFailures is the number of attempts without an answer after which an attempt may take as long as any other answer.
 const mostFailures = 3
 
 // readAhead is how many messages the server asks for at a time. It is small if they are long.
@@ -107,11 +122,16 @@ func (u *upstream) read(messages jetstream.MessagesContext) {
 	})
 }
 
-// unsubscribe stops reading, if the server reads, and waits for the goroutine to end.
+// unsubscribe stops reading, if the server reads. It waits for a purge, so that the purge cannot delete messages that get
+// the same numbers later. It does not wait for the library: if a broker stops while the library asks it for a consumer,
+// the library waits ten seconds for the answer, and its Stop waits, too.
 func (s *server) unsubscribe() {
-	if s.up != nil && s.up.stop != nil {
-		s.up.stop()
-		s.up.done.Wait()
+	if up := s.up; up != nil && up.stop != nil {
+		s.stopping.Go(func() {
+			up.stop()
+			up.done.Wait()
+		})
+		up.purges.Wait()
 	}
 	s.up = &upstream{}
 }

@@ -1,8 +1,11 @@
 package cluster
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -41,5 +44,41 @@ func TestReadingOutlivesSilence(t *testing.T) {
 		if got := len(u.messages); got != c.want {
 			t.Errorf("%v: %d messages are handed on, must be %d", c.errs, got, c.want)
 		}
+	}
+}
+
+// A server leaves a subscription at once, also while the library waits for a broker that has stopped: Stop waits for
+// the lock that the library holds for as long as it asks the broker.
+func TestLeavingASubscriptionDoesNotWait(t *testing.T) {
+	answer := make(chan struct{})
+	s := &server{up: &upstream{stop: func() { <-answer }}}
+	purged := false
+	s.up.purges.Go(func() {
+		time.Sleep(10 * time.Millisecond)
+		purged = true
+	})
+	s.unsubscribe() // the test would never end if it waited for the answer
+	if !purged {
+		t.Error("a purge is under way, and could delete messages that get the same numbers")
+	}
+	close(answer)
+	s.stopping.Wait()
+}
+
+// Only questions without an answer make the server wait longer for the next one.
+func TestAttemptsToSubscribe(t *testing.T) {
+	lost, refused := fmt.Errorf("stream: %w", context.DeadlineExceeded), errors.New("JetStream system temporarily unavailable")
+	failures, longest := 0, time.Duration(0)
+	for i, c := range []struct {
+		err  error
+		want int
+	}{{lost, 1}, {refused, 0}, {refused, 0}, {lost, 1}, {lost, 2}, {lost, 3}, {lost, 3}, {nil, 0}} {
+		if failures = failuresAfter(failures, c.err); failures != c.want {
+			t.Errorf("attempt %d: %d failures, want %d", i, failures, c.want)
+		}
+		longest = max(longest, upkeep<<failures)
+	}
+	if longest < patience {
+		t.Errorf("an attempt never has more than %v, must have %v when a broker is slow", longest, patience)
 	}
 }

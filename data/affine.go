@@ -36,10 +36,12 @@ func (m Affine) Dense() bool {
 	return slices.ContainsFunc(m.Shift, func(x float64) bool { return x != 0 })
 }
 
-// Mapped returns a data set with the rows of d scaled by m. The rows are dense if m.Dense is true. It is an error if
-// a result is not finite, or if a value is outside its bounds and m.Refuse is set. The error names each column that
-// has such a value, but never shows the value. Entries that are not stored are zeros: in a column with a Shift they
-// are compared with the bounds like other values, and in any other column the bounds must include 0.
+// Mapped returns a data set with the rows of d scaled by m. The rows are dense if m.Dense is true. It is
+// an error if a result is not finite, or if a value is outside its bounds and m.Refuse is set. The error
+// names each column that has such a value, but never shows the value.
+//
+// Sparse rows do not store zeros. In a column with a Shift, such a zero is compared with the bounds like
+// other values. In a column without one, the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 
 // MappedInPlace does the same as Mapped, but may overwrite the rows of d to save memory. Nothing else may use d, and

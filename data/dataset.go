@@ -49,12 +49,12 @@ type Dataset struct {
 	// that each row counts as a person.
 	Person []PersonKey
 
-	// Train is the number of rows that were published as the training set; they come first. The
-	// other rows are the test set. 0 means that the set was published as one.
+	// Train is the number of rows that were published as the training set; they come first. The other rows
+	// are the test set. 0 means that the set was published as a whole, without a test set.
 	Train int
 
-	// Note is what a reader of a result must know about the rows, for example that some are missing. It is usually
-	// "".
+	// Note is a warning about the rows that every result must show, for example that some rows are
+	// missing. It is usually "".
 	Note string
 
 	// Synthetic means that the rows were generated, not observed. Every result from them must say

@@ -207,7 +207,8 @@ func canonical(label string) string {
 // ErrLabel is the error, usually wrapped, for a label that is not in the user's map of labels.
 var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 
-// Lists reports whether the map lists this label by name. A label that only * covers is not listed.
+// Lists reports whether the map has this label itself. It returns false for a label that the map covers
+// only by *, which stands for all other labels.
 func (l *Labels) Lists(label string) bool {
 	_, listed := l.class[canonical(label)]
 	return listed

@@ -23,12 +23,14 @@ func PersonOf(name string) PersonKey {
 	return PersonKey(sum[:])
 }
 
-// AtMost returns a subset of s with at most k records of each person, in the order of s. Use it before training with
-// a guarantee for persons. If a person has more than k records, AtMost keeps those with the smallest hashes, keyed by
-// the root. A hash depends on the person, on the record and, for the n-th copy of a record of this person, on n. So
-// which records of a person are kept depends neither on their places nor on the records of others: if a person is
-// added or removed, the result gains or loses at most k records and is otherwise unchanged. The order of copies does
-// not matter, because copies are alike. It is an error if the data set does not name persons.
+// AtMost returns a subset of s with at most k records of each person, in the order of s. Use it before
+// training with a guarantee for persons. If a person has more than k records, AtMost keeps those with the
+// smallest hashes, keyed by the root. It is an error if the data set does not name persons.
+//
+// A hash depends only on the person and the record. If a person has several equal records, it also depends
+// on how many of them come before. So which records of a person are kept depends neither on their places
+// nor on the records of others: if a person is added or removed, the result gains or loses at most k
+// records and is otherwise unchanged.
 func (s Subset) AtMost(k int, root *rng.Root) (Subset, error) {
 	if err := errors.Join(s.hasPersons(), root.Check()); err != nil {
 		return Subset{}, err

@@ -15,8 +15,9 @@ type PixelRange struct {
 	// Clamp means that a number outside of the bounds becomes the nearer one. Without it, such a number
 	// is an error.
 	Clamp bool
-	// Whole means that a number that is not whole is an error. It is for rows without stated bounds,
-	// which must be whole numbers in [0, 255]: numbers in [0, 1] would become black images.
+	// Whole means that a number with a fractional part is an error. It is used if the user gave no bounds:
+	// the numbers must then be whole numbers in [0, 255]. Without this check, images with numbers in [0,
+	// 1] would become black.
 	Whole bool
 }
 

@@ -37,8 +37,8 @@ func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	return &out, nil
 }
 
-// ScaleRows multiplies the values of the rows of d by x, as Scaled does, but changes d itself. Nothing else may use d
-// yet.
+// ScaleRows multiplies the values of the rows by x, as Scaled does, but changes d itself instead of making
+// a copy. Call it only before anything else uses d.
 func (d *Dataset) ScaleRows(x float64) error {
 	if err := checkScale(x); err != nil {
 		return err

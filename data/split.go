@@ -47,12 +47,13 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
 }
 
-// SplitByRecord splits d into a training set and a test set, like [Split], but the side of each record depends only
-// on the record itself: the test set has the records whose hash, keyed by the root, is in the upper fifth of its
-// range. So if a record is added or removed, no other record changes sides, whereas Split deals all rows anew. Two
-// data sets that differ by one record therefore have training sets that differ by at most that record. Equal records
-// are on the same side. The expected size of the training set is 0.8·rows. It is an error if either part is empty. If
-// d has persons, the person is hashed instead of the record, so that all records of a person are on one side.
+// SplitByRecord splits d into a training set and a test set, like [Split], but the side of each record
+// depends only on the record itself: the test set has the records whose hash, keyed by the root, is in the
+// upper fifth of its range. If a record is added or removed, no other record changes sides, whereas with
+// Split every record may. So two data sets that differ by one record have training sets that differ by at
+// most that record. Equal records are on the same side. The expected size of the training set is 0.8·rows.
+// It is an error if either part is empty. If d has persons, the person is hashed instead of the record, so
+// that all records of a person are on one side.
 func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if d == nil || d.Train > 0 {
 		return Split(d, root)
@@ -76,16 +77,19 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return train, test, nil
 }
 
-// HoldOut splits the training rows into rows to train on (rest) and held-out rows (held), on which models are
-// compared. A row is held out if a hash of its record, keyed by the root, is in [fold·part, (fold+1)·part). So the
-// expected number of held-out rows is part·rows, and different folds hold out different rows. It is an error if
-// either side is empty.
+// HoldOut splits the training rows into rows to train on (rest) and held-out rows (held), on which models
+// are compared. A row is held out if a hash of its record, keyed by the root, is in [fold·part,
+// (fold+1)·part). So the expected number of held-out rows is part·rows, and different folds hold out
+// different rows. It is an error if either side is empty.
 //
-// As in [SplitByRecord], the side of a record depends neither on its place nor on other records. The hash of the n-th
-// copy of a record also depends on n. Otherwise all copies would be on one side, and the accuracy would vary as if
-// there were only as many rows as different records. If one copy is removed, one side loses one record and all else
-// is unchanged, because copies are alike. So if a record is added or removed, rest changes by at most this record. If
-// the data set has persons, all records of a person have the hash of the person.
+// As in [SplitByRecord], the side of a record depends neither on its place nor on other records. So if a
+// record is added or removed, rest changes by at most this record. If the data set has persons, all
+// records of a person have the hash of the person.
+//
+// Equal records (copies) are divided between both sides: the hash of the n-th copy also depends on n.
+// Otherwise all copies would be on one side, and the accuracy would vary as much as if each record
+// occurred once. Removing any one of the copies has the effect of removing the last of them, because
+// copies are equal.
 func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held Subset, err error) {
 	if err := errors.Join(CheckHoldOut(part, fold), root.Check()); err != nil {
 		return rest, held, err

@@ -133,7 +133,7 @@ func TestEpochsOfAllocationAreNotMixed(t *testing.T) {
 // are refused by name.
 func TestMechanismsOfAllocation(t *testing.T) {
 	for want, change := range map[string]func(*Mechanism){
-		"batches = 0, must be in [1, 10000000]":        func(m *Mechanism) { m.Batches = 0 },
+		"batches = 0, must be in [1, 20000000]":        func(m *Mechanism) { m.Batches = 0 },
 		"batches = -1":                                 func(m *Mechanism) { m.Batches = -1 },
 		"batches = 5, must be 0 with poisson":          func(m *Mechanism) { m.Sampling, m.Batches = Poisson, 5 },
 		"must be one size with allocation":             func(m *Mechanism) { m.Sizes = ListSizes{1, 2} },

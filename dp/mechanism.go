@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -322,19 +323,18 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 
 // LargestRelease returns a bound on the norm of a round's release: the norm exceeds it with probability at
 // most tail in (0, 1), whatever the records are. params is the number of coordinates, and size is the
-// expected sample size. It fails for a nil m, for a sampling that no mechanism draws, and for Allocation
+// expected batch size. It fails for a nil m, for a sampling that no mechanism draws, and for Allocation
 // with invalid Batches.
-//
-// Bernstein's inequality bounds the sample size B of Poisson samples, whose variance is at most s = size.
-// With d = params and L = ln(2/tail),
-//
-//	B ≤ s + √(2sL) + L/3      and      ‖noise‖ ≤ Cσ(√d + √(2L)),
-//
-// each except with probability tail/2 (Boucheron, Lugosi and Massart, "Concentration Inequalities", 2013,
-// Theorems 2.10 and 5.6). Then ‖U‖ ≤ C·B + ‖noise‖ for the release U, up to rounding. For Allocation, N/t
-// replaces s: B is binomial with this mean. The noise of an exact mechanism is slightly larger than Cσ,
-// because of its lattice.
 func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, error) {
+	// Let C be the clipping norm, σ the noise multiplier, d = params and L = ln(2/tail). Bernstein's
+	// inequality bounds the batch size B of Poisson samples, whose variance is at most s = size:
+	//
+	//	B ≤ s + √(2sL) + L/3      and      ‖noise‖ ≤ Cσ(√d + √(2L)),
+	//
+	// each except with probability tail/2 (Boucheron, Lugosi and Massart, "Concentration Inequalities",
+	// 2013, Theorems 2.10 and 5.6). Then ‖U‖ ≤ C·B + ‖noise‖ for the release U, up to rounding. For
+	// Allocation, N/t replaces s: B is binomial with this mean. The noise of an exact mechanism is
+	// slightly larger than Cσ, because of its lattice.
 	if m == nil {
 		return 0, errors.New("no Mechanism")
 	}
@@ -382,10 +382,11 @@ func (l *Ledger) Record(e Event) {
 	l.events = append(l.events, e)
 }
 
-// Repeat records one more round that equals the last one. It returns false, and records nothing, if the last round
-// had another sample size, if the sampling is Shuffle, if nothing is recorded yet, or if an int cannot hold the
-// count. In these cases, call Record. Use Repeat only for consecutive rounds of one client in one run, from round 0
-// on. Rounds of allocation then belong to one sequence of draws, so their size need not match.
+// Repeat records one more round that equals the last one. It returns false, and records nothing, if the
+// last round had another batch size, if the sampling is Shuffle, if nothing is recorded yet, or if an int
+// cannot hold the count. In these cases, call Record. Use Repeat only for consecutive rounds of one client
+// in one run, from round 0 on: it assumes that rounds of Allocation continue the same sequence of draws.
+// For Allocation, size is not compared.
 func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
 	if n == 0 || l.events[n-1].Count == math.MaxInt || l.events[n-1].Sampling == Shuffle {
@@ -432,6 +433,9 @@ func Times(events []Event, n int) ([]Event, error) {
 
 // Events returns a copy of the recorded events.
 func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
+
+// All iterates over the recorded events, without a copy of the list.
+func (l *Ledger) All() iter.Seq[Event] { return slices.Values(l.events) }
 
 // Run returns the number of recorded rounds and of their gradient computations as a [Run], with Remainder
 // 0. It panics if an int cannot hold the number of gradient computations.

@@ -41,30 +41,54 @@ var ErrSharedNoise = errors.New("releases share their noise")
 //   - two arguments name the same noise; the error gives their indexes, counted from 0;
 //   - one argument has events of two mechanisms under one name, because a run has only one mechanism.
 func Compose(releases ...[]Event) ([]Event, error) {
-	seen := map[rng.Name]*composed{}
+	seen := runs{}
 	for i, events := range releases {
 		for _, e := range events {
-			if !e.Noise.Known() {
-				continue
+			if err := seen.add(i, e); err != nil {
+				return nil, err
 			}
-			c := seen[e.Noise.Name]
-			if c == nil {
-				c = &composed{first: e, lists: map[int]int{}}
-				seen[e.Noise.Name] = c
-			}
-			if j, ok := c.sharing(e.Noise.Client, i); ok {
-				return nil, sharedBy(fmt.Sprintf("releases %d and %d", j, i), e.Noise)
-			}
-			if !e.Alike(c.first) {
-				return nil, sharedBy(fmt.Sprintf("rounds of two mechanisms in release %d", i), e.Noise)
-			}
-			c.lists[e.Noise.Client] = i
 		}
 	}
 	return slices.Concat(releases...), nil
 }
 
-// composed has the facts that Compose has found so far about one run.
+// CheckNoise returns the error of [Compose] for the events of the ledgers. It needs no memory for a list of them.
+func CheckNoise(ledgers []Ledger) error {
+	seen := runs{}
+	for i := range ledgers {
+		for e := range ledgers[i].All() {
+			if err := seen.add(i, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// runs has the facts that Compose has found so far about each run.
+type runs map[rng.Name]*composed
+
+// add adds an event of release i.
+func (r runs) add(i int, e Event) error {
+	if !e.Noise.Known() {
+		return nil
+	}
+	c := r[e.Noise.Name]
+	if c == nil {
+		c = &composed{first: e, lists: map[int]int{}}
+		r[e.Noise.Name] = c
+	}
+	if j, ok := c.sharing(e.Noise.Client, i); ok {
+		return sharedBy(fmt.Sprintf("releases %d and %d", j, i), e.Noise)
+	}
+	if !e.Alike(c.first) {
+		return sharedBy(fmt.Sprintf("rounds of two mechanisms in release %d", i), e.Noise)
+	}
+	c.lists[e.Noise.Client] = i
+	return nil
+}
+
+// composed has the facts about one run.
 type composed struct {
 	first Event
 	lists map[int]int // for each client, the index of its list

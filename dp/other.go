@@ -10,8 +10,8 @@ import (
 // be added to that of rounds. An [Event] with such a mechanism has the Sampling [Unsampled].
 type Other string
 
-// These are the mechanisms other than rounds of training. Their sensitivities are those under the Adjacency of the
-// event.
+// These are the mechanisms other than rounds of training. In their comments, a sensitivity is the largest
+// change of the release between two data sets that are neighbours under the Adjacency of the event.
 const (
 	// GaussianNoise is a release with noise N(0, σ²) on each coordinate. NoiseMultiplier is σ divided by
 	// the sensitivity in the 2-norm.

@@ -180,22 +180,24 @@ func (e Event) Epochs() int {
 }
 
 // Unamplified replaces rounds of shuffled batches by rounds that use all records and cost at least as
-// much. Accountants use it to bound the ε of shuffled batches. Other events are returned unchanged.
-// others reports whether an event was replaced. The shuffled events must be valid.
+// much. Accountants use it to bound the ε of shuffled batches. Other events are returned unchanged. others
+// reports whether an event was replaced. The shuffled events must be valid.
 //
-// Why the replacement costs at least as much: fix the permutations. Then a record is in one batch
-// of each epoch, so two neighbours differ in one Gaussian round per epoch, by C (zero-out) or 2C
-// (replace-one). The permutations do not depend on the data, and divergences are jointly
-// convex, so the mixture over all permutations costs no more. Shuffling itself is not counted as
-// protection: no better upper bound is known (Chua et al., "How Private are DP-SGD
-// Implementations?", ICML 2024).
+// Shuffling itself is not counted as protection: no better upper bound is known (Chua et al., "How Private
+// are DP-SGD Implementations?", ICML 2024).
 //
-// The rounds must be those of one data loader. If the noise changes within an epoch, a record may
-// be in more rounds than epochs begin: an epoch begins at noise σ₁, then the noise becomes σ₂, then
-// the epoch ends and the next one begins at σ₂. Now a record can be in two of t rounds at σ₂. So if
-// rounds differ, all such events but the last must be whole epochs. Otherwise the error wraps
-// [ErrNotCovered]. The same holds for random allocation, whose events are checked, but not replaced.
+// The rounds must be those of one data loader. If they differ in noise or in the number of batches of an
+// epoch, all such events but the last must be whole epochs. Otherwise the error wraps [ErrNotCovered]. The
+// same holds for random allocation, whose events are checked, but not replaced.
 func Unamplified(events []Event) (all []Event, others bool, err error) {
+	// Why the replacement costs at least as much. Fix the permutations. Then a record is in one batch of
+	// each epoch, so two neighbours differ in one Gaussian round per epoch, by C (zero-out) or 2C
+	// (replace-one). The permutations do not depend on the data, and divergences are jointly convex, so
+	// the mixture over all permutations costs no more.
+	//
+	// Why events must be whole epochs. If the noise changes within an epoch, a record may be in more
+	// rounds than epochs begin: an epoch begins at noise σ₁, then the noise becomes σ₂, then the epoch
+	// ends and the next one begins at σ₂. Now a record can be in two of the rounds at σ₂.
 	all = slices.Clone(events)
 	shuffled := func(e Event) bool {
 		scheme, _ := e.Scheme()

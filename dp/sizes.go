@@ -117,9 +117,9 @@ func ParseSizes(text string) (Sizes, error) {
 	return p, nil
 }
 
-// MaxRounds is the largest number of rounds of one client. The memory that a run needs for each
-// round (step sizes, the server's counts) then stays below 200 MB in total.
-const MaxRounds = 10_000_000
+// MaxRounds is the largest number of rounds of one client. If sizes differ or a delay depends on them, a run keeps 8
+// bytes for each round, so 160 MB at the most. Otherwise its memory does not grow with the rounds.
+const MaxRounds = 20_000_000
 
 // Run says how many rounds, with sample sizes s_0, s_1, …, fit into K gradient computations, and how many
 // computations are left. [Cut] computes it.

@@ -11,7 +11,7 @@ func TestZeroValues(t *testing.T) {
 	testkit.Package{
 		Exported: []any{
 			new(Bound), new(Event), new(Ledger), new(Mechanism), new(Release), new(Sampling), CheckCount, CheckEvents,
-			CheckDelta, CheckNotNegative, CheckPositive, CheckRange, CheckRate, Compose, ParseAdjacency, ParseRedraw, ParseSampling, ParseSizes, SchemeOf, Times, Unamplified,
+			CheckDelta, CheckNoise, CheckNotNegative, CheckPositive, CheckRange, CheckRate, Compose, ParseAdjacency, ParseRedraw, ParseSampling, ParseSizes, SchemeOf, Times, Unamplified,
 		},
 	}.Check(t)
 }

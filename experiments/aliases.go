@@ -5,7 +5,8 @@ import (
 	"proactivedp/internal/results"
 )
 
-// Aliases of the types that describe a result's folder.
+// These types of internal packages describe the folder of a result. The aliases make them available to
+// users of this package.
 type (
 	// Drawing says how pictures are drawn, and in which file formats. The zero value is this program's own style, as
 	// PNG.

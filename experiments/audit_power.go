@@ -14,8 +14,9 @@ type AuditPower struct {
 	Runner audit.Runner
 	Runs   int // audit.Options.Runs of each audit
 	Audits int
-	// Found counts the audits that gave an alarm without knowing the seeds, by a bound or a check. Replayed counts
-	// those in which a check that knows the seeds gave one.
+	// Found counts the audits that raised an alarm from the releases alone, without the seeds of the
+	// noise. Replayed counts the audits in which a check that recomputes the noise from the seeds raised
+	// one.
 	Found, Replayed int
 	By              string // what raised the first alarm
 }

@@ -33,7 +33,8 @@ type DelayVerdict struct {
 	Loses     []string `json:"loses"`     // delays that lose more than the margin, or diverge
 	Undecided []string `json:"undecided"` // delays that these seeds do not decide
 
-	// Affordable is the delay of Keeps with the largest mean staleness; "" if Keeps is empty.
+	// Affordable is the delay with the largest mean staleness among the delays that keep the accuracy
+	// (Keeps). It is "" if no delay keeps it.
 	Affordable string `json:"affordable"`
 	// Fastest is the delay of Keeps that reaches the target first, and SpeedUp how many times sooner
 	// than the synchronous run; "" and null if no delay of Keeps is faster.
@@ -42,8 +43,8 @@ type DelayVerdict struct {
 	// Resolution is the smallest loss of accuracy that these seeds can show, for every delay that did not diverge;
 	// null with one seed.
 	Resolution *float64 `json:"resolution"`
-	// SeedsAdvised is about how many seeds would show the margin for the undecided delays; 0 if there
-	// are none, or if it is above 200.
+	// SeedsAdvised is about how many seeds would decide the delays that are still undecided. It is 0 if no
+	// delay is undecided, or if more than 200 seeds would be needed.
 	SeedsAdvised int `json:"seeds_advised,omitempty"`
 }
 

@@ -20,7 +20,8 @@ type Figure struct {
 	Data  string // name of its data set
 	Title string // what it shows, in one line
 	Long  bool   // whether it takes long at full size; then it is only made if it is named
-	// Fixed says that the figure has fixed runners, so that no other can be chosen.
+	// Fixed says that the figure prescribes the runners of its trainings, so that the user cannot choose
+	// another.
 	Fixed bool
 	// Sizes says that the figure compares sample sizes, which MakeOptions.Sizes can replace.
 	Sizes bool

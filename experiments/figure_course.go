@@ -18,7 +18,8 @@ import (
 
 // LoopRequest is the input of a [Loop]: the training, the strategy and the clients.
 type LoopRequest struct {
-	// Train is the training, with the held-out records that clients judge by. The loop finds its noise.
+	// Train is the training without its noise, which the loop finds. It has held-out records, on which
+	// each client measures the accuracy to decide whether its target is reached.
 	Train    train.Spec     `json:"config"`
 	Strategy string         `json:"strategy"` // how stages are planned, see auto.Strategy
 	Clients  []CourseClient `json:"clients"`  // one for each of Train.Clients
@@ -165,8 +166,9 @@ func drawCourse(dataset string, r LoopRequest, courses []Course) plots.Picture {
 	return accuracy
 }
 
-// WriteCourse writes a course to a folder, as a picture with its data and a manifest, which "proactivedp report"
-// shows. command repeats the run. caption says what the loop guarantees, and config is what it reported.
+// WriteCourse writes a course to the folder dir as a figure: a picture, its data and a manifest. The
+// command "proactivedp report" can show it. command is the command line that repeats the run. caption says
+// what the loop guarantees. config is the report of the loop, which the manifest records.
 func WriteCourse(dir, command, caption string, r LoopRequest, c Course, source *train.Source, config any) error {
 	if err := c.Validate(len(r.Clients)); err != nil {
 		return err

@@ -304,10 +304,11 @@ func writeBudgets(text *strings.Builder, dir string, made []Manifest) error {
 	if rows.Len() == 0 {
 		return nil
 	}
-	text.WriteString("\nWhat a budget buys: test accuracy in percent, of the figures \\*-budget and \\*-scatter. For trainings made here, ε is certified for\n" +
-		"Poisson samples, with δ = 1/N if nothing else is said. `softmax` has the features `hog:4:8`, unless the name says otherwise.\n")
+	text.WriteString("\nThis table shows the test accuracy, in percent, that trainings reach with different privacy budgets. It summarises the figures\n" +
+		"\\*-budget and \\*-scatter. For trainings made here, ε is certified for Poisson samples, with δ = 1/N unless the name of the training\n" +
+		"says otherwise. `softmax` has the features `hog:4:8`, unless its name says otherwise.\n")
 	if strings.Contains(rows.String(), publishedSeries) {
-		fmt.Fprintf(text, "Published results have δ = %g, no other data, and all test images: %s; %s.\nTheir programs shuffle the "+
+		fmt.Fprintf(text, "Published results (%[2]s; %[3]s)\nhave δ = %[1]g, used no other data, and were tested on all test images.\nTheir programs shuffle the "+
 			"records but compute ε for Poisson samples, so their true ε can be larger.\n", publishedDelta, handcrafted, unlocking)
 	}
 	text.WriteString("\n| data | training |")

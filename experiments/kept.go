@@ -8,8 +8,8 @@ import (
 	"proactivedp/internal/results"
 )
 
-// Kept names series of a figure that were kept when others were added, with the program that made them (see
-// MakeOptions.Add).
+// Kept records where some series of a figure come from, if the figure was made in several calls (see
+// MakeOptions.Add). Series names the series, Version the program that computed them, and Made the date.
 type Kept struct {
 	Series  []string `json:"series"`
 	Version string   `json:"version"`

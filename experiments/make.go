@@ -34,8 +34,9 @@ type MakeOptions struct {
 	// Epsilon is the certified ε of a record at which sample sizes are compared; 0 means that of the
 	// experiment's own training.
 	Epsilon float64
-	// Add keeps the series that the folder of a figure already has, with the settings with which they were made, and
-	// makes the others. It is for figures of budgets, whose folder must have the same data and seeds.
+	// Add computes only those series of a figure that its folder does not have yet. Use it to add a method
+	// to a committed figure: the existing series keep their values and settings. Only figures of budgets
+	// support it, and the folder must have been made from the same data with the same seeds.
 	Add     bool
 	Workers int // largest number of cells at the same time; memory may limit it further
 	// Runner is the runner of the trainings: "" or train.VirtualRunner, or train.HogwildRunner. Results of hogwild

@@ -20,12 +20,15 @@ import (
 // gives none.
 var OwnEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 
-// OwnFigures returns figures for a user's own data, with n records per client and trainings like the spec. They show
-// the accuracy that a trained model keeps under noise (utility graph), and the accuracy for several batch sizes, for
-// several budgets and, if there are several clients, for several permissible delays. epsilons are the budgets. For
-// each of them, the noise is calibrated on the source such that none of the seeds costs a record more. The names of
-// the figures begin with name. If a figure of the registry begins with name too, they begin with "own-" and name,
-// because the registered figures are compared with results of the paper.
+// OwnFigures returns figures for a user's own data, with n records per client and trainings like the spec.
+// They show the accuracy that a trained model keeps under noise (utility graph), and the accuracy for
+// several batch sizes, for several budgets and, if there are several clients, for several permissible
+// delays.
+//
+// epsilons are the budgets. For each of them, the noise is calibrated on the source so that no seed's
+// training costs a record more than the budget. The names of the figures begin with name. If a figure of
+// the registry has a name that begins in the same way, "own-" is put before it, because registered figures
+// are compared with results of the paper.
 func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, seeds int, epsilons []float64,
 	name string) ([]Figure, error) {
 	if err := errors.Join(CheckEpsilons(epsilons), CheckSeeds(seeds)); err != nil {

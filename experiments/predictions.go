@@ -70,11 +70,11 @@ func PredictionCases() []PredictionCase {
 	}
 }
 
-// ProposedPredictionCases returns the cases in which the search itself chooses the settings: at each budget,
-// the given number of the first proposals. The accuracy of the best of many settings is more often
-// predicted too high than that of a setting that was not chosen. The data sets are those whose linear models
-// train in seconds, with their default features, and the budgets double from 0.1 to 6.4. This rule was
-// fixed before any of the settings was trained.
+// ProposedPredictionCases returns cases that test the search itself: at each budget, the settings are the
+// first ones that [propose.Propose] lists, and proposals is their number. Such cases are harder to predict
+// than settings that nobody selected: the best of many predictions is more often too high. The data sets
+// are those whose linear models train in seconds, with their default features, and the budgets double from
+// 0.1 to 6.4. This rule was fixed before any of the settings was trained.
 func ProposedPredictionCases(proposals int) []PredictionCase {
 	var epsilon []float64
 	for e := 0.1; e < 10; e *= 2 {

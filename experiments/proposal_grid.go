@@ -94,11 +94,14 @@ func CheckGridTimes(times float64) error {
 	return nil
 }
 
-// AgainstGrid compares the first proposal for the request with the best setting of a grid that costs much more to
-// search. It trains the grid's settings in full. The number of seeds is such that this takes at least the given
-// number of times (the argument times) as much arithmetic as the proposal. The best setting and the proposal are
-// chosen by accuracy on held-out rows. Then the accuracy of both is measured on the test set, by testSeeds in [2,
-// 100] trainings with other seeds. The request must have a target epsilon, and o.Probing must be propose.Own.
+// AgainstGrid compares the first proposal for the request with the best setting of the grid g. All
+// settings of the grid are trained in full, each with several seeds. There are so many seeds that the grid
+// costs at least times as much arithmetic as the proposal; CheckGridTimes says which values of times are
+// allowed.
+//
+// The proposal and the best setting are both chosen by accuracy on held-out rows. Then the accuracy of
+// both is measured on the test set, in testSeeds trainings with other seeds, in [2, 100]. The request must
+// have a target epsilon, and o.Probing must be propose.Own.
 func AgainstGrid(
 	ctx context.Context, r propose.Request, o propose.Options, g propose.Grid, times float64, testSeeds int,
 ) (*GridReport, error) {

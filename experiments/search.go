@@ -1,5 +1,5 @@
-// This file searches a grid for two settings of networks that the paper leaves open: the variant of the
-// model and the step size (η₀ and β). Each training is judged by records held out of the training set.
+// This file searches a grid for settings that the paper leaves open: the variant of the model, the clipping norm and
+// the step size (η₀ and β). Each training is judged by records held out of the training set.
 //
 //	spec := experiments.PaperSearch("", "mnist")
 //	…
@@ -14,7 +14,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
+	"proactivedp/dp"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -28,10 +30,14 @@ import (
 type SearchSpec struct {
 	Train  train.Spec `json:"train"` // what all runs have in common; Holdout > 0
 	Models []string   `json:"models"`
-	Eta0   []float64  `json:"eta0"`
-	Beta   []float64  `json:"beta"`
-	Sigmas []float64  `json:"sigmas"`
-	Scale  float64    `json:"scale"` // fraction of K that is run, in (0, 1]
+	// Clips lists the clipping norms that are tried. If it is empty, they are those of [train.Spec.TriedClips].
+	Clips []float64 `json:"clips,omitempty"`
+	// Eta0 lists the initial step sizes that are tried. If it is empty, they are those of [train.Spec.TriedSteps] for
+	// each model and clipping norm.
+	Eta0   []float64 `json:"eta0"`
+	Beta   []float64 `json:"beta"`
+	Sigmas []float64 `json:"sigmas"`
+	Scale  float64   `json:"scale"` // fraction of K that is run, in (0, 1]
 	// Proxy is the f of the proxies that replace trainings with noise, in (0, 1], see
 	// [train.Spec.Proxy]. 1 means whole trainings. Trainings without noise are always whole.
 	Proxy float64 `json:"proxy"`
@@ -50,7 +56,7 @@ const (
 func PaperSearch(model, dataset string) SearchSpec {
 	s := pool.Of(model, dataset)
 	spec := SearchSpec{
-		Train: s.Train, Models: []string{s.Train.Model}, Eta0: s.Eta0, Beta: s.Beta,
+		Train: s.Train, Models: []string{s.Train.Model}, Beta: []float64{s.Train.Beta},
 		Sigmas: []float64{s.Train.NoiseMultiplier, 0}, Scale: 1, Proxy: usualProxy, Seeds: usualSeeds,
 	}
 	spec.Train.Holdout = train.UsualHoldout
@@ -72,8 +78,8 @@ func (s SearchSpec) Validate() error {
 		errs = append(errs, errors.New("holdout = 0, must be in (0, 1): a search is never judged by the test set"))
 	}
 	runs := max(s.Seeds, 0)
-	with := func(name string, n int, set func(t *train.Spec, i int)) {
-		if n == 0 {
+	with := func(name string, n, laidOut int, set func(t *train.Spec, i int)) {
+		if n == 0 && laidOut == 0 {
 			errs = append(errs, fmt.Errorf("%s: none given, must be at least one", name))
 		}
 		for i := range n {
@@ -88,14 +94,15 @@ func (s SearchSpec) Validate() error {
 			}
 			errs = append(errs, err)
 		}
-		runs = min(runs*n, maxRuns+1)
+		runs = min(runs*max(n, laidOut), maxRuns+1)
 	}
-	errs = append(errs, CheckOnce("models", s.Models), CheckOnce("eta0", s.Eta0),
+	errs = append(errs, CheckOnce("models", s.Models), CheckOnce("clips", s.Clips), CheckOnce("eta0", s.Eta0),
 		CheckOnce("beta", s.Beta), CheckOnce("sigmas", s.Sigmas))
-	with("models", len(s.Models), func(t *train.Spec, i int) { t.Model = s.Models[i] })
-	with("eta0", len(s.Eta0), func(t *train.Spec, i int) { t.Eta0 = s.Eta0[i] })
-	with("beta", len(s.Beta), func(t *train.Spec, i int) { t.Beta = s.Beta[i] })
-	with("sigmas", len(s.Sigmas), func(t *train.Spec, i int) { t.NoiseMultiplier = s.Sigmas[i] })
+	with("models", len(s.Models), 0, func(t *train.Spec, i int) { t.Model = s.Models[i] })
+	with("clips", len(s.Clips), len(s.Train.TriedClips()), func(t *train.Spec, i int) { t.Clip = s.Clips[i] })
+	with("eta0", len(s.Eta0), len(s.Train.TriedSteps(1)), func(t *train.Spec, i int) { t.Eta0 = s.Eta0[i] })
+	with("beta", len(s.Beta), 0, func(t *train.Spec, i int) { t.Beta = s.Beta[i] })
+	with("sigmas", len(s.Sigmas), 0, func(t *train.Spec, i int) { t.NoiseMultiplier = s.Sigmas[i] })
 	if runs > maxRuns {
 		errs = append(errs, fmt.Errorf("the search has more than %d runs, which is the largest number allowed", maxRuns))
 	}
@@ -127,21 +134,60 @@ func (s SearchSpec) points() ([]found, error) {
 	var out []found
 	for _, sigma := range s.Sigmas {
 		for _, model := range s.Models {
-			for _, eta0 := range s.Eta0 {
-				for _, beta := range s.Beta {
-					t := s.Train
-					t.Model, t.NoiseMultiplier, t.Eta0, t.Beta = model, sigma, eta0, beta
-					f := found{spec: s.whole(t)}
-					var err error
-					if f.run, err = s.trained(f.spec); err != nil {
-						return nil, err
-					}
-					out = append(out, f)
+			steps, err := s.steps(model)
+			if err != nil {
+				return nil, err
+			}
+			for _, t := range steps {
+				t.NoiseMultiplier = sigma
+				f := found{spec: s.whole(t)}
+				if f.run, err = s.trained(f.spec); err != nil {
+					return nil, err
 				}
+				out = append(out, f)
 			}
 		}
 	}
 	return out, nil
+}
+
+// steps returns the trainings of a model that differ in the clipping norm, η₀ and β.
+func (s SearchSpec) steps(model string) ([]train.Spec, error) {
+	t := s.Train
+	t.Model = model
+	sizes, err := dp.ParseSizes(t.SampleSize)
+	if err != nil {
+		return nil, err
+	}
+	run := dp.Cut(sizes, t.GradComps)
+	clips := s.Clips
+	if len(clips) == 0 {
+		clips = t.TriedClips()
+	}
+	var out []train.Spec
+	for _, t.Clip = range clips {
+		all := s.Eta0
+		if len(all) == 0 {
+			for _, eta0 := range t.TriedSteps(float64(run.Computed) / float64(max(run.Rounds, 1))) {
+				short, err := strconv.ParseFloat(strconv.FormatFloat(eta0, 'g', 4, 64), 64)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, short)
+			}
+		}
+		for _, t.Eta0 = range all {
+			for _, t.Beta = range s.Beta {
+				out = append(out, t)
+			}
+		}
+	}
+	return out, nil
+}
+
+// clipped reports whether several clipping norms are tried.
+func clipped(all []found) bool {
+	return slices.ContainsFunc(all, func(f found) bool { return f.spec.Clip != all[0].spec.Clip })
 }
 
 // found is a point of a search with its trials, one for each seed.

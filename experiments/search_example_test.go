@@ -16,7 +16,7 @@ import (
 func ExampleSearch() {
 	spec := experiments.PaperSearch(train.Ridge, "synth-drawn")
 	spec.Train.Clients, spec.Train.GradComps, spec.Train.Holdout, spec.Seeds = 1, 5200, 0.15, 1
-	spec.Eta0, spec.Beta, spec.Sigmas = []float64{1e-9, 1}, []float64{0.001}, []float64{0}
+	spec.Clips, spec.Eta0, spec.Sigmas = []float64{0.1}, []float64{1e-9, 1}, []float64{0}
 	dir, err := os.MkdirTemp("", "search")
 	if err != nil {
 		log.Fatal(err)

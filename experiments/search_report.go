@@ -24,8 +24,8 @@ type SearchReport struct {
 	Seeds         int             `json:"seeds"`
 	Features      string          `json:"features,omitempty"` // replace the images' pixels, see train.Spec.FeatureMap
 	Rankings      []SearchRanking `json:"rankings"`           // in the order of the spec's noise multipliers
-	// Compared are the models and features from which those of the search were chosen, the best first, if
-	// proxies compared them.
+	// Compared ranks the models and features among which the search's own were chosen, best first. It is
+	// empty if the user gave model and features.
 	Compared      []propose.Compared `json:"compared,omitempty"`
 	Notes         []string           `json:"notes,omitempty"`
 	PrivacyReason string             `json:"privacy_reason"`
@@ -52,6 +52,7 @@ type SearchCandidate struct {
 	Schedule string  `json:"schedule"`
 	Eta0     float64 `json:"eta0"`
 	Beta     float64 `json:"beta"`
+	Clip     float64 `json:"clip"`               // clipping norm C
 	Accuracy float64 `json:"held_out_accuracy"`  // mean over seeds; a diverged run counts as 0
 	SD       float64 `json:"standard_deviation"` // over seeds; 0 for one seed
 	Diverged int     `json:"diverged"`           // number of diverged runs
@@ -89,7 +90,7 @@ func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (
 		ranking := SearchRanking{Sigma: sigma, Proxy: w.proxy(), RunComps: w.run.GradComps, how: w.how()}
 		for _, f := range ranked {
 			ranking.Candidates = append(ranking.Candidates, SearchCandidate{
-				Model: f.spec.Model, Schedule: f.spec.Schedule, Eta0: f.spec.Eta0, Beta: f.spec.Beta,
+				Model: f.spec.Model, Schedule: f.spec.Schedule, Eta0: f.spec.Eta0, Beta: f.spec.Beta, Clip: f.spec.Clip,
 				Accuracy: f.mean, SD: f.sd, Diverged: diverged(f.trials), step: f.spec.StepText(),
 			})
 		}
@@ -117,8 +118,8 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 		if best := ranking.Winner; best.Diverged == r.Seeds {
 			fmt.Fprintf(&text, "\n%s: every run diverged\n", noise)
 		} else {
-			fmt.Fprintf(&text, "\n%s: the best is %v with step size %s, held-out %s %.4f (%.4f by always predicting "+
-				"the same class)\n", noise, propose.Head{Model: best.Model, Features: r.Features}, best.step, metric, best.Accuracy, r.MajorityShare)
+			fmt.Fprintf(&text, "\n%s: the best is %v with clipping norm %s and step size %s, held-out %s %.4f (%.4f by always predicting "+
+				"the same class)\n", noise, propose.Head{Model: best.Model, Features: r.Features}, report.Number(best.Clip), best.step, metric, best.Accuracy, r.MajorityShare)
 			if best.Accuracy <= r.MajorityShare {
 				fmt.Fprintf(&text, "WARNING: %s\n", r.warning)
 			}
@@ -128,9 +129,9 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 			fmt.Fprintf(&text, "train it whole, on all training records: %s\n", ranking.Winner.Command)
 		}
 		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(t, "  model\tη₀\tβ\theld-out %s\tstandard deviation\tdiverged\n", metric)
+		fmt.Fprintf(t, "  model\tC\tη₀\tβ\theld-out %s\tstandard deviation\tdiverged\n", metric)
 		for _, c := range ranking.Candidates[:min(shownCandidates, len(ranking.Candidates))] {
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%.4f\t%s\t%d of %d\n", c.Model, report.Number(c.Eta0),
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%.4f\t%s\t%d of %d\n", c.Model, report.Number(c.Clip), report.Number(c.Eta0),
 				report.Number(c.Beta), c.Accuracy, deviationText(c.SD, r.Seeds), c.Diverged, r.Seeds)
 		}
 		t.Flush()

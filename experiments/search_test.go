@@ -34,7 +34,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	}
 	o := SearchOptions{Command: func(SearchSpec) string { return "the command" }}
 	text := searchLine(spec.readme(all, synth.Digits(rng.New(1), 70), o))
-	for _, want := range []string{"K = 1800 gradients for each of 4 clients (0.005 of the paper's K)",
+	for _, want := range []string{"K = 1800 gradients for each of 4 clients (0.005 times the paper's K)",
 		"Each combination was trained by proxies (f = 0.06667): batch size s = 6, K = 120 gradients for each client, noise multiplier fσ and step size η₀/f, in as many rounds.",
 		"Each combination was trained completely, with K = 1800 gradients for each client, because the cheaper trainings (proxies) scale the noise, and here there is none.", "the settings: `the command`"} {
 		if !strings.Contains(text, want) {
@@ -53,7 +53,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	}
 	if text := searchLine(own.readme(its, synth.Digits(rng.New(1), 70), o)); strings.Contains(text, "paper") ||
 		strings.Contains(text, "also without noise") || !strings.Contains(text,
-		" of its records, picked by a hash of each (fold 2). The training") {
+		" of its records, picked by a hash of each (fold 2). The accuracy") {
 		t.Errorf("of data of one's own, with noise alone:\n%s", text)
 	}
 	for i := range all {
@@ -133,7 +133,7 @@ func TestSearch(t *testing.T) {
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"without noise: the best is lenet-relu with step size 0.1/(1+0t), held-out accuracy",
+	for _, want := range []string{"without noise: the best is lenet-relu with clipping norm 0.025 and step size 0.1/(1+0t), held-out accuracy",
 		" held-out training records", "SYNTHETIC", "\ntrain it whole, on all training records: train 0 0.1 0\n",
 		"\ntrained by proxies (f = 0.075): batch size s = 3, K = 30 gradients for each client, ", "privacy: none; "} {
 		if !strings.Contains(text.String(), want) {
@@ -175,7 +175,7 @@ func TestSearch(t *testing.T) {
 func TestProxiesFindTheWinner(t *testing.T) {
 	spec := PaperSearch(train.Ridge, "synth-drawn")
 	spec.Train.SampleSize, spec.Train.GradComps, spec.Train.Clients = "64", 64*200, 1
-	spec.Eta0, spec.Beta, spec.Sigmas = []float64{0.01, 0.5, 50}, []float64{1e-4, 1}, []float64{8}
+	spec.Clips, spec.Eta0, spec.Beta, spec.Sigmas = []float64{0.1}, []float64{0.01, 0.5, 50}, []float64{1e-4, 1}, []float64{8}
 	source := train.NewSource(synth.OneHot(rng.New(3), 4000))
 	spec.Train.Holdout = 0.15
 	search := func(proxy float64) SearchRanking {
@@ -240,6 +240,7 @@ func TestSearchSaysWhatWasChosen(t *testing.T) {
 	spec := PaperSearch(train.Softmax, "synth-mnist:350")
 	spec.Train.FeatureMap, spec.Train.GradComps, spec.Train.SampleSize, spec.Proxy = "hog:14:1", 400, "40", 1
 	spec.Train.Clients, spec.Eta0, spec.Beta, spec.Sigmas, spec.Seeds = 1, []float64{0.1}, []float64{0}, []float64{8}, 1
+	spec.Clips = []float64{0.1}
 	compared := []propose.Compared{{Head: propose.Head{Model: train.Softmax, Features: "hog:14:1"}, Accuracy: 0.75},
 		{Head: propose.Head{Model: train.LeNet}, Accuracy: 0.5}}
 	dir := t.TempDir()
@@ -260,7 +261,7 @@ func TestSearchSaysWhatWasChosen(t *testing.T) {
 		{searchLine(string(page)), "Chosen before the search: the model is softmax on hog:14:1, for which coarse proxies have accuracy " +
 			"0.7500; for lenet 0.5000."},
 		{searchLine(string(page)), ", features hog:14:1."},
-		{text.String(), "the best is softmax on hog:14:1 with step size"},
+		{text.String(), "the best is softmax on hog:14:1 with clipping norm 0.1 and step size"},
 	} {
 		if !strings.Contains(want.in, want.part) {
 			t.Errorf("no %q in\n%s", want.part, want.in)
@@ -276,6 +277,7 @@ func TestSearchSaysWhatWasChosen(t *testing.T) {
 func TestLongSearchesSayTheirTime(t *testing.T) {
 	spec := PaperSearch(train.Softmax, "synth-mnist:350")
 	spec.Train.Clients, spec.Eta0, spec.Beta, spec.Sigmas = 1, []float64{0.1, 0.2}, []float64{0}, []float64{8}
+	spec.Clips = []float64{0.1}
 	source := train.NewSource(synth.Digits(rng.New(1), 350))
 	said := func(gradients int, memory int64) string {
 		spec.Train.SampleSize, spec.Train.GradComps = "160", gradients
@@ -297,6 +299,40 @@ func TestLongSearchesSayTheirTime(t *testing.T) {
 	}
 	if text := said(1_600_000_000, 1); text != "" {
 		t.Errorf("%q without memory", text)
+	}
+}
+
+// Without lists, a search lays out clipping norms and step sizes by the rule of train: from steps that learn nothing
+// to steps of 32 times the longest gradient. The layout scales with the norm and the batch size, and the page names the
+// norm of each combination.
+func TestSearchLaysOutSteps(t *testing.T) {
+	spec := PaperSearch(train.Ridge, "synth-drawn")
+	spec.Train.SampleSize, spec.Train.GradComps, spec.Train.Clients, spec.Sigmas, spec.Seeds = "40", 4000, 2, []float64{8}, 1
+	all, err := spec.points()
+	if err != nil || len(all) != 3*8 || spec.Validate() != nil {
+		t.Fatalf("%d points, %v, %v", len(all), err, spec.Validate())
+	}
+	for i, f := range all {
+		clip, m := []float64{0.1, 0.3, 1}[i/8], math.Pow(2, float64(i%8)-2)
+		if f.spec.Clip != clip || math.Abs(f.spec.Eta0*clip*80/m-1) > 1e-3 {
+			t.Errorf("point %d: C = %v, η₀ = %v, want %v and %v", i, f.spec.Clip, f.spec.Eta0, clip, m/(clip*80))
+		}
+		all[i].trials = []pool.Trial{{Accuracy: 0.5}}
+	}
+	page := searchLine(spec.readme(all, synth.OneHot(rng.New(3), 100), SearchOptions{}))
+	for _, want := range []string{"Each combination of model, clipping norm and step size is trained", "Best: **logreg, clipping norm 0.1, step size",
+		"| model | C | η₀ | β |"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	network := PaperSearch(train.LeNet, "mnist")
+	if all, err = network.points(); err != nil || len(all) != 2*7 || clipped(all) {
+		t.Errorf("%d points of a network, %v", len(all), err)
+	}
+	spec.Clips = []float64{-1, 1, 1}
+	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), "clips: 1 is listed twice") || !strings.Contains(err.Error(), "clipping norm = -1") {
+		t.Error(err)
 	}
 }
 

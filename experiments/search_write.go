@@ -130,7 +130,7 @@ func (s SearchSpec) part(t train.Spec) string {
 	if !pool.Has(t.Data) {
 		return ""
 	}
-	return fmt.Sprintf(" (%.4g of the paper's K)", float64(t.GradComps)/float64(PaperSearch(s.Models[0], s.Train.Data).Train.GradComps))
+	return fmt.Sprintf(" (%.4g times the paper's K)", float64(t.GradComps)/float64(PaperSearch(s.Models[0], s.Train.Data).Train.GradComps))
 }
 
 // records returns every run as rows of CSV, after a header.
@@ -163,12 +163,19 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 	if d.Synthetic {
 		p.Text("**Synthetic stand-in data**, not %s.", synth.StandsInFor(d.Name))
 	}
-	p.Text("%s combination of model and step size is trained on the training set without %s. The training is complete, or a "+
-		"proxy (a cheaper training). Its accuracy on the held-out records ranks the combination. The test set is not used.", s.why(), s.heldOut())
+	what := "model and step size"
+	if clipped(all) {
+		what = "model, clipping norm and step size"
+	}
+	p.Text("%s combination of %s is trained on the training set without %s. The training is complete, or a "+
+		"proxy (a cheaper training). Its accuracy on the held-out records ranks the combination. The test set is not used.", s.why(), what, s.heldOut())
 	if len(o.Compared) > 0 {
 		p.Text("Chosen before the search: %s.", propose.ComparedText(t.Metric, o.Compared))
 	}
-	features, plain := "", ""
+	features, plain, clip := "", "", fmt.Sprintf(", clipping norm C = %g", t.Clip)
+	if clipped(all) {
+		clip = ""
+	}
 	if t.FeatureMap != "" {
 		features = ", features " + t.FeatureMap
 	}
@@ -178,8 +185,8 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 	p.Text("**No privacy statement covers the search**: it trains on the same records many times,%s and chooses by the "+
 		"results. The ε of a training with the best step size is only for this training.", plain)
 	p.Items([]string{
-		fmt.Sprintf("K = %d gradients for each of %s%s, batch size s = %s, clipping norm C = %g, schedule %s, partition %s%s.",
-			t.GradComps, decimal.Many(t.Clients, "client"), s.part(t), t.SampleSize, t.Clip, t.Schedule, t.Partition, features),
+		fmt.Sprintf("K = %d gradients for each of %s%s, batch size s = %s%s, schedule %s, partition %s%s.",
+			t.GradComps, decimal.Many(t.Clients, "client"), s.part(t), t.SampleSize, clip, t.Schedule, t.Partition, features),
 		fmt.Sprintf("The accuracy on the held-out records is the mean over %s. A run that diverged counts as 0.",
 			decimal.Many(s.Seeds, "seed")),
 		fmt.Sprintf("[%s](%[1]s) has every run, and [%s](%[2]s) the settings%s", tableFile, results.ManifestFile, made),
@@ -194,22 +201,32 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 			p.Section("σ = %s", decimal.Exactly(sigma))
 		}
 		var rows [][]string
-		ranked := best(all, sigma)
+		ranked, heading := best(all, sigma), []string{"model", "C", "η₀", "β", "held-out accuracy", "standard deviation", "diverged"}
 		for _, f := range ranked {
-			rows = append(rows, []string{f.spec.Model, report.Number(f.spec.Eta0), report.Number(f.spec.Beta),
+			rows = append(rows, []string{f.spec.Model, report.Number(f.spec.Clip), report.Number(f.spec.Eta0), report.Number(f.spec.Beta),
 				report.Fixed(f.mean, 4), deviationText(f.sd, s.Seeds), strconv.Itoa(diverged(f.trials))})
 		}
 		w := ranked[0]
 		if diverged(w.trials) == len(w.trials) {
 			p.Text("**Every run diverged.** Each combination was %s.", w.how())
 		} else {
-			p.Text("Best: **%s, step size %s**, with an accuracy of %.4f. Each combination was %s.", w.spec.Model, w.spec.StepText(), w.mean,
+			norm := ""
+			if clipped(all) {
+				norm = fmt.Sprintf(", clipping norm %g", w.spec.Clip)
+			}
+			p.Text("Best: **%s%s, step size %s**, with an accuracy of %.4f. Each combination was %s.", w.spec.Model, norm, w.spec.StepText(), w.mean,
 				w.how())
 		}
 		if command := o.winner(w); command != "" {
 			p.Text("To train the best combination completely, on all training records: `%s`", command)
 		}
-		p.Table([]string{"model", "η₀", "β", "held-out accuracy", "standard deviation", "diverged"}, rows)
+		if !clipped(all) { // the list above has the norm
+			heading = slices.Delete(heading, 1, 2)
+			for i, row := range rows {
+				rows[i] = slices.Delete(row, 1, 2)
+			}
+		}
+		p.Table(heading, rows)
 	}
 	return p.String()
 }

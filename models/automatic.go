@@ -23,19 +23,22 @@ type AutomaticClipper interface {
 // AutomaticGamma is the constant γ in the factor C/(‖g‖ + γ) of automatic clipping: see AutomaticClipper.
 const AutomaticGamma = 0.01
 
-// AutomaticFactor returns the factor by which automatic clipping multiplies a gradient of the given norm: C/(‖g‖ +
-// γ), where C is clip and γ is AutomaticGamma. The factor may be above 1. It is slightly smaller than the formula
-// says, so that rounding cannot make the product longer than C. ok is false in the same cases as for [ClipFactor].
+// AutomaticFactor returns the factor by which automatic clipping multiplies a gradient of the given norm:
+// C/(‖g‖ + γ), where C is clip and γ is AutomaticGamma. The factor may be above 1. It is slightly smaller
+// than the formula says, so that rounding cannot make the product longer than C. ok is false in the same
+// cases as for [ClipFactor].
 //
-// The product with a vector of the given norm is not longer than C. Let u = 2^-53, let n be the computed norm, and
-// let the true one be at most n(1 + 2^-22) + e. Here 2^-22 stands for the relative errors that [ClipMargin] is
-// there for, and e for numbers that are too small to be computed. The sum, the product with ClipMargin and the
-// quotient are each rounded by at most u, so the product has at most the norm
+// Proof that the product is not longer than C. Let u = 2^-53 be the rounding error of one operation in
+// float64, n the computed norm of the vector, and n(1 + 2^-22) + e a bound on its true norm. The part
+// 2^-22 is for relative errors, which [ClipMargin] makes up for; e is for numbers that are too small for
+// the computer to hold. The factor takes three operations: the sum, the product with ClipMargin, and the
+// quotient. Each is wrong by at most u, so the product with the vector has at most the norm
 //
 //	C·(n(1 + 2^-22) + e)(1 + 4u)/(n(1 + 2^-21) + γ) ≤ C   if e ≤ γ/2,
 //
-// because (1 + 2^-22)(1 + 4u) < 1 + 2^-21 and e(1 + 4u) < γ. For the kernels of this program e is below 1e-12: a
-// model that can clip to a norm C loses less than C, and C may be as small as 1e-13 (nn.LeastTiledNorm).
+// because (1 + 2^-22)(1 + 4u) < 1 + 2^-21 and e(1 + 4u) < γ. For the kernels of this program e is below
+// 1e-12: a model that can clip to a norm C loses less than C, and C may be as small as 1e-13
+// (nn.LeastTiledNorm).
 func AutomaticFactor(norm, clip float64) (factor float64, ok bool) {
 	if !(norm <= MaxNorm && clip > 0) {
 		return 0, false

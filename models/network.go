@@ -43,10 +43,10 @@ type Stochastic interface {
 // NewNetwork returns a model that evaluates net. name is its name on the command line.
 func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name, net: net} }
 
-// WithAutomaticClipping returns a network like m that scales every gradient to about the clipping norm: see
-// [AutomaticClipper]. The proof at nn.Rounding still holds: it needs only that the factor brings every gradient to at
-// most C, which AutomaticFactor does. The factor may be above 1, because the errors of a sum are relative to the
-// vectors that are added.
+// WithAutomaticClipping returns a network like m that scales every gradient to about the clipping norm:
+// see [AutomaticClipper]. The bound [nn.Rounding] on rounding errors still holds. Its proof needs only
+// that the scaled gradient has at most the norm C, and AutomaticFactor ensures that. A factor above 1 does
+// no harm, because the bound is relative to the scaled gradients.
 func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net, true} }
 
 // ClipsAutomatically reports whether m uses automatic clipping: see [AutomaticClipper].

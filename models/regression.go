@@ -18,8 +18,9 @@ type Regression struct {
 	// records. It is at most 1, and negative for a model that is worse than that. It is nil if all
 	// targets are equal.
 	R2 *float64 `json:"r2"`
-	// MeanRMSE is the RMSE of always predicting the mean target of these records, and MedianMAE the MAE of
-	// always predicting their median. No constant has smaller ones.
+	// MeanRMSE is the root mean squared error of always predicting the mean target of these records, and
+	// MedianMAE the mean absolute error of always predicting their median. No other constant prediction
+	// has a smaller one.
 	MeanRMSE  float64 `json:"rmse_of_mean"`
 	MedianMAE float64 `json:"mae_of_median"`
 }
@@ -94,6 +95,102 @@ func (m Metric) Regression() bool {
 
 // Smaller reports whether a smaller value of the metric is better.
 func (m Metric) Smaller() bool { return m.name == rmseMetric || m.name == maeMetric }
+
+// Exceeds reports whether the metric's value a is better than b by more than margin.
+func (m Metric) Exceeds(a, b, margin float64) bool {
+	if m.Smaller() {
+		return b-a > margin
+	}
+	return a-b > margin
+}
+
+// Text formats a value of the metric: with four decimals, or with about five digits if it has the unit of the targets.
+func (m Metric) Text(value float64) string {
+	switch {
+	case m.Smaller() && value >= 1e4 && value < 1e9:
+		return fmt.Sprintf("%.0f", value)
+	case m.Smaller():
+		return fmt.Sprintf("%.5g", value)
+	}
+	return fmt.Sprintf("%.4f", value)
+}
+
+// CheckTarget returns an error if the metric cannot have the value, or if a constant prediction has it for any targets.
+// named names the value in the error.
+func (m Metric) CheckTarget(named string, value float64) error {
+	switch {
+	case m.Smaller() && !(value > 0 && value <= math.MaxFloat32):
+		return fmt.Errorf("%s = %v, must be above 0, an error in the unit of the targets, for the metric %s", named, value, m)
+	case !m.Smaller() && !(value > 0 && value <= 1):
+		return fmt.Errorf("%s = %v, must be in (0, 1]", named, value)
+	}
+	return nil
+}
+
+// Score returns a value of the metric as a number in [0, 1] of which a larger one is better. For a metric of regression
+// whose targets have bounds b, it is max(0, R²), or 1 minus the error as a fraction of the range of the targets: no error
+// exceeds this range, because predictions are clamped to the bounds.
+func (m Metric) Score(value float64, b data.TargetBounds) float64 {
+	if m.Smaller() {
+		value = 1 - value/(b.High-b.Low)
+	}
+	return min(max(value, 0), 1)
+}
+
+// SamplingErrors returns how far a metric of regression can be off because it was measured on few records. margin is
+// [Quantile] standard deviations of its value. A model that is no better than the best constant exceeds
+// [Metric.Baseline] by more than chance with probability about 0.05. Before a model is judged, nothing bounds these
+// numbers (see [Metric.Variance]), so they are estimated from the model's errors on the records, to first order.
+func (m Metric) SamplingErrors(predictions []float64, b data.Batch) (margin, chance float64) {
+	n := b.Len()
+	r := EvaluateRegression(predictions, b)
+	if n < 2 || m == R2 && r.R2 == nil {
+		return 0, 0
+	}
+	targets, mean := targetsOf(b), 0.0
+	for _, t := range targets {
+		mean += t / float64(n)
+	}
+	sorted := slices.Sorted(slices.Values(targets))
+	median := sorted[n/2]
+	var value, beyond []float64 // what each record adds to the metric, and to its difference from the baseline
+	for i, t := range targets {
+		e, c := predictions[i]-t, mean-t // the errors of the model and of the constant
+		switch m.name {
+		case maeMetric:
+			value = append(value, math.Abs(e))
+			beyond = append(beyond, math.Abs(median-t)-math.Abs(e))
+		case rmseMetric:
+			own, constant := ratio(e*e, 2*r.RMSE), ratio(c*c, 2*r.MeanRMSE)
+			value, beyond = append(value, own), append(beyond, constant-own)
+		default:
+			part := (e*e - (1-*r.R2)*c*c) / (r.MeanRMSE * r.MeanRMSE)
+			value, beyond = append(value, part), append(beyond, part)
+		}
+	}
+	scale := Quantile / math.Sqrt(float64(n))
+	return scale * deviation(value), scale * deviation(beyond)
+}
+
+// deviation returns the standard deviation of a sample of at least two numbers.
+func deviation(x []float64) float64 {
+	mean, squares := 0.0, 0.0
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(squares / float64(len(x)-1))
+}
+
+// ratio returns a/b, or 0 if both are 0.
+func ratio(a, b float64) float64 {
+	if a == 0 {
+		return 0
+	}
+	return a / b
+}
 
 func (r *Regression) of(m Metric) float64 {
 	switch {

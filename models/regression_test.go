@@ -7,6 +7,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/models"
 	"proactivedp/models/logreg"
+	"proactivedp/rng"
 )
 
 // numbers has one feature and targets in [0, 100].
@@ -97,5 +98,87 @@ func TestNoR2(t *testing.T) {
 	none := data.Batch{Data: d}
 	if e := models.EvaluateRegression(models.Predictions(m, []float32{0, 0}, none, nil), none); e.R2 != nil || e.RMSE != 0 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// The direction of each metric, its text, its range and its score.
+func TestRegressionMetricsCompare(t *testing.T) {
+	b := data.TargetBounds{Low: -50, High: 50}
+	for _, c := range []struct {
+		name                string
+		better, worse       float64
+		text                string // of better
+		score               float64
+		possible, impossble float64 // targets
+	}{
+		{"r2", 0.75, -2, "0.7500", 0.75, 1, 1.5},
+		{"rmse", 25, 50, "25", 0.75, 80_000, 0},
+		{"mae", 12.3456, 99, "12.346", 0.876544, 1e-9, -1},
+		{"accuracy", 0.75, 0.5, "0.7500", 0.75, 1, 0},
+	} {
+		m, err := models.ParseMetric(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gap := math.Abs(c.better - c.worse)
+		if !m.Exceeds(c.better, c.worse, 0) || m.Exceeds(c.worse, c.better, 0) || m.Exceeds(c.better, c.worse, gap) || m.Exceeds(math.NaN(), c.worse, 0) {
+			t.Errorf("%s: %v is better than %v by %v", c.name, c.better, c.worse, gap)
+		}
+		if text, score := m.Text(c.better), m.Score(c.better, b); text != c.text || math.Abs(score-c.score) > 1e-12 || !(m.Score(c.worse, b) < score) {
+			t.Errorf("%s: text %s, score %v, of %v: %v", c.name, text, score, c.worse, m.Score(c.worse, b))
+		}
+		if m.CheckTarget("target", c.possible) != nil || m.CheckTarget("target", c.impossble) == nil || m.CheckTarget("target", math.NaN()) == nil {
+			t.Errorf("%s: targets %v and %v", c.name, c.possible, c.impossble)
+		}
+	}
+}
+
+// Over samples of 60 records, the metric is further than its margin from its value on all records in about one case of
+// ten (half of them on each side), and a model whose predictions do not depend on the targets beats the best constant by
+// more than chance in fewer than one of twenty.
+func TestSamplingErrorsCover(t *testing.T) {
+	const n, samples = 60, 1000
+	random := rng.New(5).Stream(rng.Synthetic, 0, 0)
+	for _, name := range []string{"r2", "rmse", "mae"} {
+		m, err := models.ParseMetric(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth := map[string]float64{"r2": 1 - 25./125, "rmse": 5, "mae": 5 * math.Sqrt(2/math.Pi)}[name]
+		outside, lucky := 0, 0
+		for range samples {
+			var x []float32
+			var targets, learnt, blind []float64
+			for range n {
+				signal := 10 * random.Normal()
+				y := 50 + signal + 5*random.Normal()
+				x, targets = append(x, 0), append(targets, y)
+				learnt, blind = append(learnt, 50+signal), append(blind, 50+2*random.Normal())
+			}
+			d, _ := numbers(t, x, targets...)
+			of := func(p []float64) float64 {
+				r := models.EvaluateRegression(p, all(d))
+				return map[string]float64{"r2": *r.R2, "rmse": r.RMSE, "mae": r.MAE}[name]
+			}
+			margin, _ := m.SamplingErrors(learnt, all(d))
+			if math.Abs(of(learnt)-truth) > margin {
+				outside++
+			}
+			_, chance := m.SamplingErrors(blind, all(d))
+			if m.Exceeds(of(blind), m.Baseline(d.All()), chance) {
+				lucky++
+			}
+		}
+		t.Logf("%s: %d of %d outside the margin, %d beat the constant", name, outside, samples, lucky)
+		if outside > 180 || outside < 50 || lucky > 50 {
+			t.Errorf("%s: %d of %d outside the margin, %d beat the constant", name, outside, samples, lucky)
+		}
+	}
+	d, _ := numbers(t, []float32{0, 0}, 5, 5)
+	for _, name := range []string{"r2", "rmse", "mae"} { // errors of 0, and equal targets
+		m, _ := models.ParseMetric(name)
+		if margin, chance := m.SamplingErrors([]float64{5, 5}, all(d)); margin != 0 || chance != 0 {
+			t.Errorf("%s: %v, %v without errors", name, margin, chance)
+		}
 	}
 }

@@ -8,12 +8,13 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Rows holds the feature rows of a data set in the form that linear models need: to multiply rows by parameter
-// vectors, and to add rows to sums on a Grid. Rows are named by their number in the data set. Vectors of float64 have
-// Columns columns, and those beyond the data set's features are 0.
+// Rows holds the feature rows of a data set in the form that linear models need: to multiply rows by
+// parameter vectors, and to add rows to sums on a Grid. A row is identified by its number in the data set.
+// Parameter vectors and sums are float64 vectors with Columns elements; elements beyond the data set's
+// features are 0.
 //
-// The results have the same bits whether a row is stored sparsely or densely. Rows are stored densely if vector
-// instructions make up for the zeros.
+// The results have the same bits whether a row is stored sparsely or densely. Rows are stored densely if
+// vector instructions make up for the time that the zeros take.
 type Rows struct {
 	data    *data.Dataset
 	value   []float32 // the data set's Value when the rows were read
@@ -86,8 +87,9 @@ func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 // Columns columns; the others become 0.
 func (r *Rows) Parameters(w []float64, params []float32) { f32.WidenRow(w, params) }
 
-// Ahead loads at most rowsAhead rows into the processor's caches for a later call of Dots. For more rows it does
-// nothing, because most of them are loaded while earlier rows are multiplied.
+// Ahead loads the given rows into the processor's caches, before a later call of Dots multiplies them. If
+// there are many rows (more than rowsAhead), it does nothing: Dots then loads later rows itself while it
+// multiplies earlier ones.
 func (r *Rows) Ahead(rows []int32) {
 	if r.dense != nil && len(rows) <= rowsAhead {
 		f32.AheadRows(r.dense, r.columns, rows)

@@ -31,8 +31,8 @@ type Evaluation struct {
 	// BalancedAccuracy is the mean recall of the classes that have records. It does not grow with the
 	// share of a class: always predicting one of K classes has 1/K.
 	BalancedAccuracy float64
-	// F1 is the harmonic mean of precision and recall. With two classes it is that of class 1, with more
-	// the mean over the classes that have records.
+	// F1 is the harmonic mean of precision and recall. With two classes, it is the F1 of class 1. With
+	// more classes, it is the mean F1 of the classes that have records.
 	F1 float64
 	// LogLoss is the mean of −ln of the probability of the right class. It is nil if the model is not a
 	// Scorer or if the value is not finite.
@@ -488,19 +488,17 @@ func (m Metric) Rows(counts []int) int {
 	return all
 }
 
-// Variance returns the variance of the metric over random samples of records, or an upper bound of it. For the recall
-// at a precision it is an estimate. value is the metric's value, and rows is [Metric.Rows] of the sample.
+// Variance returns the variance of the metric over random samples of records, or an upper bound of it. For
+// the recall at a precision it is an estimate. value is the metric's value, and rows is [Metric.Rows] of
+// the sample, here n.
 //
-//   - accuracy and balanced accuracy: binomial. The mean of K recalls has at most the variance of a recall
-//     that is equal to it, divided by K, because x(1−x) is concave.
-//   - AUC: A(1−A)/min(m, n) (Birnbaum and Klose, "Bounds for the variance of the Mann-Whitney statistic",
-//     1957). The standard deviation of a mean of areas is at most the mean of theirs.
-//   - F1: of the records that are of the class or predicted as it, a binomial fraction J = F/(2−F) is both.
-//     To first order, F = 2J/(1+J) has the variance (dF/dJ)²·J(1−J)/n = F(1−F)(2−F)²/2n.
-//   - recall at a precision: four times binomial, because the threshold is chosen on the same records. This is
-//     no bound: where the precision hardly depends on the threshold, the variance is larger.
+//   - Accuracy A: A(1−A)/n, the variance of a binomial fraction.
+//   - Balanced accuracy is the mean of K recalls. Its variance is at most that of one recall with the same value, divided by K, because x(1−x) is concave in x.
+//   - AUC A: A(1−A)/min(m, n) with m and n records of the two classes (Birnbaum and Klose, "Bounds for the variance of the Mann-Whitney statistic", 1957). The standard deviation of a mean of areas is at most the mean of their standard deviations.
+//   - F1, here F: consider the records that belong to the class or are predicted as it. The fraction J = F/(2−F) of them is both, and J is binomial. F = 2J/(1+J), so its variance is, to first order, (dF/dJ)²·J(1−J)/n = F(1−F)(2−F)²/2n.
+//   - Recall at a precision: four times the binomial variance, because the threshold is chosen on the same records. This is no bound: if the precision hardly depends on the threshold, the variance is larger.
 //
-// For metrics of regression it is NaN: nothing bounds it.
+// For metrics of regression it is NaN, because no bound is known.
 func (m Metric) Variance(value, rows float64) float64 {
 	switch m.name {
 	case r2Metric, rmseMetric, maeMetric:
@@ -527,14 +525,15 @@ func (m Metric) Margin(value float64, rows int) float64 {
 	return Quantile * math.Sqrt(m.Variance(value, float64(rows)))
 }
 
-// Chance returns by how much a model without any use of the features can exceed [Metric.Baseline] by chance. On the
-// given rows, it exceeds the baseline by more than this margin with probability at most 0.05.
+// Chance returns by how much a model that does not use the features can exceed [Metric.Baseline] by
+// chance. On the given rows, it exceeds the baseline by more than this margin with probability at most
+// 0.05.
 //
-// For the recall at a precision P above the share q of class 1, let D be the Kullback-Leibler
-// divergence of P from q. Of the first k examples in a random order, at least the part P is of
-// class 1 with probability at most e^{−kD} (Chernoff). The sum of this over all k from k₀ =
-// ln(20/(1−e^{−D}))/D on is 0.05. So a random order finds more than k₀ examples with probability at
-// most 0.05.
+// The margin of the recall at a precision P follows from Chernoff's bound. Let q < P be the share of class
+// 1, and D the Kullback-Leibler divergence of P from q. Put the examples in a random order. Among the
+// first k, the share of class 1 is at least P with probability at most e^{−kD}. The sum of these
+// probabilities over all k ≥ k₀ = ln(20/(1−e^{−D}))/D is 0.05. So with probability at least 0.95, a random
+// order reaches the precision P with at most k₀ examples.
 func (m Metric) Chance(rows data.Subset) float64 {
 	counts, baseline := rows.ClassCounts(), m.Baseline(rows)
 	n := m.Rows(counts)

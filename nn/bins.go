@@ -21,35 +21,42 @@ const binSize = 64
 // bounded: see Rounding.
 const MaxBatch = 1 << 18
 
-// Rounding is the share of the clipping norm C by which floating-point errors can increase the sensitivity of
-// GradSum: adding or removing a record moves the computed sum by at most C·(1 + Rounding). This holds for batches of
-// at most MaxBatch examples, if the factors bring every gradient's computed norm to at most C.
+// Proof of Rounding. A batch is divided into bins of at most binSize = 64 examples. A bin is summed in
+// float32, and the sums of bins are added in float64. A bin depends only on its own examples, wherever
+// they are in the batch. So if a record is added or removed, only its bin changes (or the bins into which
+// that bin is split), and all other bins keep their bits.
 //
-// One bin changes: it has n ≤ 64 examples before the record is added, and n+1 after, in one or more
-// bins of at most 64. The kernels of every class except matrix tiles add in the order of the terms.
-// They round a product by itself (portable) or together with its sum (AVX2, AVX-512, NEON). Let u =
-// 2^-24. To first order, adding n numbers in float32, each perhaps a rounded product, has an error
-// of at most (n+1)·u·Σ|·| in every coordinate (N. Higham, "Accuracy and Stability of Numerical
-// Algorithms", Eq. 3.5). So the error of the vector is at most (n+1)·u·n·C. This includes all
-// layers together, because the parts of an example are orthogonal vectors. It is 65·64·u·C before
-// and 65·65·u·C after. The rest of the first term of Rounding covers the second order. Other bins
-// have the same bits, and so do gradients of other examples, wherever they are in the batch.
+// The changed bin, in float32. Let it have n ≤ 64 examples without the record, and n+1 with it. Let u =
+// 2^-24. The kernels of every class except matrix tiles add terms in order. They round a product by itself
+// (portable) or together with its sum (AVX2, AVX-512, NEON). To first order, adding n numbers, each
+// perhaps a rounded product, has an error of at most (n+1)·u times the sum of their magnitudes, in every
+// coordinate (N. Higham, "Accuracy and Stability of Numerical Algorithms", Eq. 3.5). Every example has at
+// most the norm C, so the error of the vector is at most (n+1)·u·n·C. This includes all layers together,
+// because the parts of an example in different layers are orthogonal vectors. The error is at most
+// 65·64·u·C without the record and 65·65·u·C with it. The rest of the first term of Rounding covers the
+// second order.
 //
-// In bfloat16 (BF16), two products are a term, and all are added one by one as above. Products of bfloat16
-// are exact. In a dense layer, the input is rounded to bfloat16, and the derivative after it is multiplied by
-// the clip factor; its norm allows for both. In a convolution, the derivatives are rounded before, for the norm
-// and for the sum alike, and an example's sum over positions is multiplied by the clip factor when it is
-// added to its bin. Results below 2^-126 are lost, which is less than 2^-24 of LeastNorm in a sum.
+// bfloat16 (BF16). Two products are a term, and all are added one by one as above. Products of bfloat16
+// are exact. In a dense layer, the input is rounded to bfloat16, and the derivative after it is multiplied
+// by the clip factor; its norm allows for both. In a convolution, the derivatives are rounded before, for
+// the norm and for the sum alike, and an example's sum over positions is multiplied by the clip factor
+// when it is added to its bin. Results below 2^-126 are lost, which is less than 2^-24 of LeastNorm in a
+// sum.
 //
-// Sums by matrix tiles satisfy the same bound. In a dense layer, the sum over a bin's examples adds
-// 16 terms in a row, then two such sums, then at most 12 of these. The magnitudes of the terms are
-// at most 1 + 2^-6 of those of the products, and splitting leaves out at most 2^-22.9 of them. So
-// the error is less than 34·u·Σ|·|. For convolutions see newTiledGhost.
+// Matrix tiles. In a dense layer, the sum over a bin's examples adds 16 terms in a row, then two such
+// sums, then at most 12 of these. The magnitudes of the terms are at most 1 + 2^-6 times those of the
+// products, and splitting leaves out at most 2^-22.9 of them. So the error is less than 34·u times the sum
+// of the magnitudes, which is below the bound above. For convolutions see newTiledGhost.
 //
-// In float64, at most MaxBatch/2 bins are added. (Two neighbouring intervals that together have
-// more than 64 records cannot both be small. Record numbers have 31 bits, so at most 31 small bins
-// are in a row.) Their sum is at most MaxBatch·C, so the error is at most 2^17·2^-53·2^18·C before
-// and after.
+// The sum of the bins, in float64. There are at most MaxBatch/2 bins. (Two neighbouring intervals that
+// together have more than 64 records cannot both be small. Record numbers have 31 bits, so at most 31
+// small bins are in a row.) Their sum is at most MaxBatch·C, so the error is at most 2^17·2^-53·2^18·C,
+// once without the record and once with it. This is the second term of Rounding.
+
+// Rounding bounds how much floating-point errors can increase the sensitivity of GradSum, as a fraction of
+// the clipping norm C: adding or removing a record moves the computed sum by at most C·(1 + Rounding).
+// This holds for batches of at most MaxBatch examples, if the factors bring every gradient's computed norm
+// to at most C.
 const Rounding = (binSize+1)*(2*binSize+2)*0x1p-24 + 0x1p-17
 
 // appendBins appends to ends the end of each bin of rows. rows must be in ascending order.

@@ -13,9 +13,9 @@ type Layer interface {
 	add(n *Net, in *value) (*value, error)
 }
 
-// Conv is a convolution (in mathematical terms, a correlation, as is usual for networks). It has Out filters of
-// Kernel×Kernel, moves by Stride in both directions, and puts Pad zeros around each input map. Its parameters are the
-// weights [out][ky][kx][in], then the biases [out].
+// Conv is a convolution without flipping the kernel, as is usual for networks. It has Out filters of
+// Kernel×Kernel, moves by Stride in both directions, and puts Pad zeros around each input map. Its
+// parameters are the weights [out][ky][kx][in], then the biases [out].
 type Conv struct{ Out, Kernel, Stride, Pad int }
 
 // Dense is a fully connected layer: an affine function from all inputs, in the order [channel][y][x], to Out
@@ -35,9 +35,10 @@ type MaxPool struct{}
 // AvgPool takes the mean of each 2×2 window, without overlap.
 type AvgPool struct{}
 
-// Dropout sets each feature to 0 with probability Rate and divides the others by 1−Rate (N. Srivastava et al.,
-// "Dropout", JMLR 15, 2014). Rate must be a multiple of 2⁻¹⁶ in (0, 1). Dropout acts only in GradSum and AddGradSum,
-// and only if they get a stream. Because of the division, nothing needs to be scaled without it.
+// Dropout sets each feature to 0 with probability Rate and divides the others by 1−Rate (N. Srivastava et
+// al., "Dropout", JMLR 15, 2014). Rate must be a multiple of 2⁻¹⁶ in (0, 1). Dropout acts only in GradSum
+// and AddGradSum, and only if they get a stream. Because of the division, predictions, which have no
+// dropout, need no other weights.
 type Dropout struct{ Rate float64 }
 
 func (l Conv) String() string {

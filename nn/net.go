@@ -82,9 +82,9 @@ type LayerInfo struct {
 	Layer  Layer
 	Out    Shape
 	Params int
-	// Forward, Weights and Inputs count the multiply-adds of the forward pass, of the weights' gradient, and of the
-	// derivative by the layer's input. They include multiplications by padding. The first layer needs no derivative
-	// by its input.
+	// Forward, Weights and Inputs count multiply-adds for one example: those of the forward pass, of the
+	// gradient by the weights, and of the derivative by the layer's input. They include multiplications by
+	// padding. Inputs is 0 for the first layer, which needs no such derivative.
 	Forward, Weights, Inputs int
 }
 

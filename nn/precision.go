@@ -16,9 +16,10 @@ const (
 	// gradient is clipped allows for it (see Rounding). A convolution with a stride, or with a number of channels
 	// that is not a multiple of 16, still uses Float32.
 	BF16 Precision = "bf16"
-	// BF16x3 is faster on machines with matrix tiles, where it takes about half the time of Float32. It splits each
-	// number into two bfloat16, and each product into three. A product has a relative error of up to 3·2^-16. A bound
-	// on the resulting error of an example's gradient is added to the norm by which the gradient is clipped.
+	// BF16x3 is for machines with matrix tiles, where it takes about half the time of Float32. It splits
+	// each number into two bfloat16, and computes a product of two numbers as three products of these
+	// parts. A product has a relative error of up to 3·2^-16. A bound on the resulting error of an
+	// example's gradient is added to the norm by which the gradient is clipped.
 	BF16x3 Precision = "bf16x3"
 )
 

@@ -24,8 +24,9 @@ type FilterUse struct {
 	All  *float64 `json:"used_by_all,omitempty"`
 }
 
-// ClosedFormBeside has ε by the paper's Theorem simpleF, for comparison with the ε of the filter. The theorem's ε
-// holds only for rounds that were fixed beforehand. A field is nil if the theorem gives no ε.
+// ClosedFormBeside has the ε of the paper's Theorem simpleF, for comparison with the ε of the filter. The
+// theorem holds only for rounds that were fixed before the first release. A field is nil if the theorem
+// gives no ε.
 type ClosedFormBeside struct {
 	Past *float64 `json:"past"` // of the past rounds
 	All  *float64 `json:"all"`  // of the past rounds and the next leg

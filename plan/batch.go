@@ -31,8 +31,9 @@ type Batch struct {
 	// Sigma is the least noise multiplier within the budget. It is nil if no σ meets the budget; then
 	// Reason says why.
 	Sigma *float64 `json:"sigma"`
-	// Signal is s√T/σ, divided by its value for full batches at the same ε and δ, which is the same for
-	// every T. 1 means as good as full batches. Signal is nil without a σ.
+	// Signal says how large the summed gradients are compared with the noise, over all rounds. It is s√T/σ
+	// for batch size s, T rounds and noise multiplier σ, divided by the value for full batches at the same
+	// ε and δ (which does not depend on T). 1 means as good as full batches. Signal is nil without a σ.
 	Signal *float64 `json:"signal"`
 
 	Computations int    `json:"grad_computations"`   // sT of one client

@@ -124,7 +124,8 @@ type Calibration struct {
 	SampleSize  int `json:"sample_size,omitempty"`  // s, if N was given
 	DatasetSize int `json:"dataset_size,omitempty"` // N, if it was given
 
-	// The accountant's ε: lower bound, value and upper bound. EpsilonUpper is at most TargetEpsilon.
+	// These are the accountant's lower bound, best value and upper bound of ε. EpsilonUpper is at most
+	// TargetEpsilon.
 	EpsilonLower  float64 `json:"epsilon_lower"`
 	Epsilon       float64 `json:"epsilon"`
 	EpsilonUpper  float64 `json:"epsilon_upper"`

@@ -8,8 +8,9 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Infeasible is the error for a budget that no value of the unknown number meets. It gives the ε of the safest value
-// (for example, the largest noise multiplier), and the changes that would meet the budget.
+// Infeasible is the error for a budget that cannot be met: the number to be found (such as σ) has a
+// largest allowed value, and even that one costs too much. The error gives the ε of the safest value, and
+// changes of the other numbers that would meet the budget.
 type Infeasible struct {
 	SolvedFor string   // JSON key of the unknown
 	Cost      string   // cost of its safest value, or why that has none
@@ -18,7 +19,8 @@ type Infeasible struct {
 	why error // why the safest value has no cost; nil if it has one
 }
 
-// Unwrap returns the accountant's error if it gives no ε for the safest value, and nil otherwise.
+// Unwrap returns the error of the accountant if it could not compute the ε that the error text should
+// give, that of the safest value. Otherwise it returns nil.
 func (e *Infeasible) Unwrap() error { return e.why }
 
 // Error returns one sentence with the ε of the safest value and the changes that would meet the budget.

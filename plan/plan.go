@@ -54,9 +54,9 @@ type Plan struct {
 	Delta         float64 `json:"delta"`
 	Sigma         float64 `json:"sigma"` // 0 if not found
 
-	// Gamma is the constant γ of the closed form at ε, for all rounds that use one record. It is the
-	// corrected γ unless the method is Printed or Paper. Like all numbers of the theorem, it is nil if
-	// another accountant makes the plan.
+	// Gamma is the constant γ in the paper's closed form of ε, for all rounds that use one record. It is
+	// the corrected γ, except with the methods Printed and Paper. Gamma is nil if another accountant makes
+	// the plan, as are all numbers of the theorem.
 	Gamma        *float64 `json:"gamma"`
 	GammaPrinted *float64 `json:"gamma_printed"` // γ as the paper prints it, for comparison only
 
@@ -66,8 +66,9 @@ type Plan struct {
 	SMaxReal *float64 `json:"s_max_real"` // K/TMinReal, before rounding
 	Binding  string   `json:"binding"`    // what sets TMin: condition "treq1" or "treq3", or "epsilon"
 
-	// TMinAsym is T = θ²k²/(2ε) as the paper prints it, at most 2^53. SMaxAsym is the corresponding size,
-	// at most K. They are not bounds, and no guarantee holds for them. They are nil if another accountant
+	// TMinAsym is the paper's approximation of TMin, T = θ²k²/(2ε), at most 2^53. Here k is the number of
+	// epochs, and θ the largest batch size divided by the mean one. SMaxAsym is the batch size for this T,
+	// at most K. Neither is a bound, so no guarantee holds for them. They are nil if another accountant
 	// than the closed form makes the plan.
 	TMinAsym *int `json:"t_min_asym"`
 	SMaxAsym *int `json:"s_max_asym"`
@@ -100,9 +101,10 @@ type Plan struct {
 	// Noise names the source of the noise of the run, if the request names one (Request.Root).
 	Noise rng.Name `json:"noise,omitzero"`
 
-	// Conditions are those of Theorems Main and simpleF, if the closed form makes the plan. They are
-	// evaluated for the actual run (k' = sT/N), or for TMinReal and SMaxReal if there is no run. Main need
-	// not hold for a feasible plan.
+	// Conditions are the conditions under which the paper's Theorems Main and simpleF hold, each with
+	// whether the plan meets it. Only a closed form has them. They are evaluated for the planned run,
+	// whose epochs are sT/N in whole rounds, or for TMinReal and SMaxReal if there is no run. A feasible
+	// plan need not meet those of Main.
 	Conditions []closedform.Condition `json:"conditions"`
 
 	// Signal is the fraction of the full-batch signal that the run keeps, see [Batch]; nil without a

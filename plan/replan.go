@@ -15,8 +15,9 @@ import (
 	"proactivedp/rng"
 )
 
-// NextRequest is the input of [Replan], which plans further rounds after rounds that already ran. The paper plans
-// them in its appendix "DP Calculator", in the steps for j > 0; a subscript j means the further rounds.
+// NextRequest is the input of [Replan], which plans further rounds after rounds that already ran. The
+// paper plans them in its appendix "DP Calculator", where the subscript j of a letter means the further
+// rounds.
 type NextRequest struct {
 	Past    []dp.Event // all earlier rounds that use the record, of all clients, with the same sampling and adjacency
 	N       int        // records in the data set; if not given, that of the last event
@@ -30,23 +31,24 @@ type NextRequest struct {
 	// which also covers choices from earlier results.
 	FixedBeforehand bool
 
-	// Recorded holds the limits of the filter, if they were written down before the first release. If it is
-	// nil, ε_target and δ are assumed to have been fixed then. The filter's order is then the
-	// [rdp.PlannedOrder] of rounds like the first of Past, because those were known before.
+	// Recorded holds the limits of the filter, if they were written down before the first release. If it
+	// is nil, Replan assumes that ε_target and δ were fixed at that time. The filter then has the
+	// [rdp.PlannedOrder] of rounds like the first of Past, which were also known at that time.
 	Recorded *rdp.Limits
 	// Late says that Recorded was saved only after a release. Its limits apply, but it is then only an
 	// assumption that they were fixed before the first release.
 	Late bool
 
-	// Root is the public name of the source of the next leg's noise, see rng.Name. If not given, it is the
-	// last numbered seed that Past names. The leg is the run after the last run of this source in Past.
+	// Root is the public name of the source of the noise of the further rounds, see rng.Name. If it is not
+	// given, it is the last numbered seed that Past names. The further rounds are a new run of this
+	// source, with the number after the last run in Past.
 	Root string
 
 	// Notes are the notes of the past's [History].
 	Notes []string
 
-	// Clients is the number of clients that run the next leg, in [1, 1e6]; if not given, 1. If Shared is
-	// set, every client holds every record, and a record pays for the rounds of all of them. Past must
+	// Clients is the number of clients that run the next rounds, in [1, 1e6]; if not given, 1. If Shared
+	// is set, every client holds every record, and a record pays for the rounds of all of them. Past must
 	// already list the rounds of all clients.
 	Clients int
 	Shared  bool
@@ -153,18 +155,18 @@ type Next struct {
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`
 
-	// Accountant is the accountant by which the leg is planned: [rdp.FilterName], or that of the
-	// composition if all rounds were fixed beforehand.
+	// Accountant is the accountant by which the next rounds are planned: [rdp.FilterName], or the
+	// accountant of the composition if all rounds were fixed beforehand.
 	Accountant string       `json:"accountant"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
 
-	// Past is the cost of the past rounds, without the next leg, if they were fixed beforehand. It is
-	// nil if the accountant gives no answer.
+	// Past is the cost of the past rounds, without the next rounds, if all rounds were fixed beforehand.
+	// It is nil if the accountant gives no answer.
 	Past *dp.Bound `json:"past,omitempty"`
 
-	// Noise names the run of the next leg's noise, which differs from those of the past. If it is
-	// empty, the noise is assumed to be independent of the past's.
+	// Noise names the source of the noise of the next rounds, which differs from those of the past rounds.
+	// If it is empty, the noise is assumed to be independent of the past.
 	Noise rng.Name `json:"noise,omitzero"`
 
 	// Filter is the filter of all rounds. It is nil if they were fixed beforehand.
@@ -174,10 +176,10 @@ type Next struct {
 	// ClosedForm is the ε of Theorem simpleF, for comparison.
 	ClosedForm ClosedFormBeside `json:"closed_form"`
 
-	// Run is the next leg with the largest sample size within the target. Bound is the guarantee of all
-	// rounds with it: the ε_target of the filter, or the ε of the composition. If there is no run, Reason
-	// says why. Composed is the ε that all rounds would have if they were fixed beforehand; it is nil if
-	// the accountant gives no answer.
+	// Run has the next rounds, with the largest batch size within the target. Bound is the guarantee of
+	// all rounds together with them: the ε_target of the filter, or the ε of the composition. If there is
+	// no run, Reason says why. Composed is the ε that all rounds would have if they were fixed beforehand;
+	// it is nil if the accountant gives no answer.
 	Feasible bool      `json:"feasible"`
 	Reason   string    `json:"reason,omitempty"`
 	Run      *Run      `json:"run,omitempty"` // of one client
@@ -186,9 +188,9 @@ type Next struct {
 	Clients  int       `json:"clients"`
 	Shared   bool      `json:"shared"`
 
-	// Adaptive reports whether ε_target also holds if legs, and when to stop, are chosen from earlier
-	// results. It is true if all rounds go through the filter. If they were given as fixed beforehand, it
-	// is true if they fit into a [closedform.Budget] of ε_target and δ.
+	// Adaptive reports whether ε_target also holds if further rounds, and when to stop, are chosen from
+	// earlier results. It is true if all rounds go through the filter. If they were given as fixed
+	// beforehand, it is true if they fit into a [closedform.Budget] of ε_target and δ.
 	Adaptive bool `json:"adaptive"`
 
 	// Choices are sample sizes over the whole range, in increasing order, each with its ε. Least is the one
@@ -218,15 +220,16 @@ type Choice struct {
 // choices is the approximate number of sizes on the grid of Replan.
 const choices = 48
 
-// Replan plans further rounds after rounds that already ran. It chooses the largest batch size s_j with which all
-// rounds together stay within the target ε, and so the fewest rounds. If no size meets the target, Next.Feasible is
-// false, and Replan returns no error. Replan searches the whole range of sample sizes, because ε need not grow with
-// s_j. The closed form's ε grows with θ²s̄ = s_max²/s̄, which is large if s_j is small compared with earlier sample
-// sizes.
+// Replan plans further rounds after rounds that already ran. It chooses the largest batch size s_j with
+// which all rounds together stay within the target ε, and so the fewest rounds. If no size meets the
+// target, Next.Feasible is false, and Replan returns no error. Replan searches the whole range of batch
+// sizes, because a smaller size does not always cost less. For example, the ε of the closed form depends
+// on the largest batch size of all rounds compared with the mean one, and small new batches lower the
+// mean.
 //
-// The further rounds, and when to stop, may depend on earlier results, because a filter limits all rounds. The ε of
-// the accountant acc is given for comparison. If r.FixedBeforehand is set, acc plans the further rounds instead. The
-// ε then holds only for rounds that were really fixed beforehand.
+// The further rounds, and when to stop, may depend on earlier results, because a filter limits all rounds.
+// The ε of the accountant acc is given for comparison. If r.FixedBeforehand is set, acc plans the further
+// rounds instead. The ε then holds only for rounds that were really fixed before the first release.
 func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err

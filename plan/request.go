@@ -10,13 +10,14 @@ import (
 	"proactivedp/rng"
 )
 
-// Request says which numbers of a plan are given; Solve finds the others. The zero value of a field
-// means that it is not given. One or two of epochs, sample size and rounds (k = sT/N) must be given,
-// and one or two of σ and ε:
+// Request says which numbers of a plan are given; Solve finds the others. The zero value of a field means
+// that it is not given. N is the number of records, k the number of epochs, s the batch size, T the number
+// of rounds and σ the noise multiplier, so k = sT/N. One or two of k, s and T must be given, and one or
+// two of σ and ε:
 //
 //	given              solved for
 //	k and ε            the recommended s and the least σ for it, see [Plan.Recommend];
-//	                   with a closed form, σ = σ_eq(ε, δ) of (treq4) and the largest s
+//	                   with a closed form, the σ of closedform.Sigma and the largest s
 //	k and σ            only with a closed form, which ties ε to σ: the largest s
 //	k, σ and ε         the largest s
 //	two of k, s, T, σ  ε
@@ -27,7 +28,7 @@ import (
 // The number of rounds follows from epochs as [Rounds] says. The run never costs more than ε. The closed
 // forms need a σ above √2, at least 1.4142136.
 //
-// With random allocation, a sample size s means t = ⌈N/s⌉ batches in each of the k epochs, so T = ⌈kt⌉
+// With random allocation, a batch size s means t = ⌈N/s⌉ batches in each of the k epochs, so T = ⌈kt⌉
 // rounds.
 type Request struct {
 	N          int     `json:"n"`                     // records of the client, in [1, 2^53]; of two neighbouring data sets, the larger
@@ -42,8 +43,9 @@ type Request struct {
 	Method    Method       `json:"method,omitempty"`    // if not given, PLD
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, add-or-remove, the only one of the closed form
 
-	// Sampling is Poisson if not given, or Allocation. Allocation needs Redraw and PLD. Batches are its t in
-	// [1, N], instead of SampleSize.
+	// Sampling is Poisson if not given, or Allocation. Allocation needs Redraw and the method PLD. For
+	// Allocation, Batches may be given instead of SampleSize: the number of batches of an epoch, in [1,
+	// N].
 	Sampling dp.Sampling `json:"sampling,omitempty"`
 	Batches  int         `json:"batches,omitempty"`
 	Redraw   dp.Redraw   `json:"redraw,omitempty"`
@@ -56,8 +58,9 @@ type Request struct {
 	Clients int  `json:"clients,omitempty"`
 	Shared  bool `json:"shared,omitempty"`
 
-	// Root is the public name of the source of the noise, see rng.Name. The plan is its run 0; later legs
-	// are its next runs. If it is not given, the plan does not name the noise.
+	// Root is the public name of the source of the noise, see rng.Name. The planned rounds are run 0 of
+	// this source. Rounds that are planned later get the next numbers. If Root is not given, the plan does
+	// not name its noise.
 	Root string `json:"root,omitempty"`
 }
 

@@ -7,10 +7,10 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Rounds returns the number of rounds T like e that make up the given number of epochs k. It is ⌈kN/s⌉,
-// the least number of whole rounds that computes kN gradients. If e has a rate and no sizes, it is ⌈k/q⌉.
-// For shuffled batches and allocation it is ⌈kt⌉, with t batches in an epoch. ok is false if T is above
-// 2^53.
+// Rounds returns how many rounds make up the given number of epochs k. All rounds have the settings of e.
+// With N records and batch size s, it is ⌈kN/s⌉: the least number of whole rounds that computes kN
+// gradients. If e has a sample rate q and no sizes, it is ⌈k/q⌉. For shuffled batches and allocation with
+// t batches in an epoch, it is ⌈kt⌉. ok is false if there are more than 2^53 rounds.
 func Rounds(epochs float64, e dp.Event) (rounds int, ok bool) {
 	if !e.Sampling.HasEpochs() && e.DatasetSize != 0 {
 		k, ok := count(epochs * float64(e.DatasetSize))

@@ -23,10 +23,10 @@ type Allowed struct {
 	Reason string `json:"reason,omitempty"`
 	// Run is the ε of the plan's run, for all rounds that use one record.
 	Run *dp.Bound `json:"run,omitempty"`
-	// LargestSample is a run with the plan's σ and k and the largest sample size s that was found. In T =
-	// ⌈K/s⌉ rounds it is within the budget. Smaller sizes usually are, too. They may not be if the rounds
-	// are few and large: then more rounds may cost more than fewer larger ones. Sizes above s may also be
-	// within the budget if their rounds compute little more than K.
+	// LargestSample is a run with the plan's σ and epochs and the largest batch size s for which the
+	// search found a run within the budget. This run has the fewest rounds that compute K gradients,
+	// ⌈K/s⌉. Other sizes are not excluded: a few sizes above s may also be within the budget, and a few
+	// below s may not, because whole rounds rarely compute exactly K gradients.
 	LargestSample *Setting `json:"largest_sample,omitempty"`
 	// LeastNoise is the plan's run, with the least σ that is within the budget.
 	LeastNoise *Setting `json:"least_noise,omitempty"`

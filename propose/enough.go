@@ -30,8 +30,8 @@ func (s *searcher) listed(ctx context.Context, epsilon float64, found []*candida
 	} else if more, why, err = s.withEnough(ctx, epsilon, found[0]); err != nil {
 		return nil, "", err
 	}
-	if more != nil && more.accuracy < s.TargetAccuracy {
-		why = fmt.Sprintf("its predicted %s is %s", s.base.MetricName(), decimal.FixedDown(more.accuracy, 4))
+	if more != nil && more.accuracy < s.goal() {
+		why = fmt.Sprintf("its predicted %s is %s", s.base.MetricName(), s.text(more.accuracy))
 	}
 	if why != "" {
 		return list, fmt.Sprintf("no setting with σ ≥ %d is listed: %s", enoughNoise, why), nil

@@ -11,8 +11,9 @@ import (
 	"proactivedp/train"
 )
 
-// Point is a part of a [Report]: for another target ε and an approximate noise multiplier, the setting with the
-// highest predicted accuracy. Points with the same ε differ in the noise, and so in the number of gradients.
+// Point is one point of a [Report]'s frontier, which shows the accuracy at other privacy budgets. It has
+// the setting with the highest predicted accuracy for one target ε and one amount of noise. Points with
+// the same ε differ in the noise, and so in the number of gradients.
 type Point struct {
 	Epsilon   float64 `json:"epsilon"` // target epsilon
 	Gradients int     `json:"gradients"`
@@ -102,7 +103,7 @@ func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, err
 	}
 	enough := map[int][]*candidate{}
 	at := func(step int) float64 { return digits(scoutedEpsilon*math.Exp2(float64(step)/2), 3) }
-	best := 0.0
+	best := s.worst()
 	n := mostStep - leastStep + 1
 	reached := sort.Search(n, func(i int) bool {
 		if err != nil {
@@ -114,28 +115,28 @@ func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, err
 		}
 		accuracy := slices.MinFunc(there, byAccuracy).accuracy
 		best, enough[i] = max(best, accuracy), there
-		return accuracy >= s.TargetAccuracy
+		return accuracy >= s.goal()
 	})
 	switch {
 	case err != nil:
 		return 0, nil, err
 	case reached == n:
-		return 0, nil, &Infeasible{Reason: fmt.Sprintf("the best predicted %s up to ε = %s is %s, below %s", s.base.MetricName(),
-			decimal.Exactly(at(mostStep)), decimal.FixedDown(best, 4), decimal.Exactly(s.TargetAccuracy)),
-			Accuracy: best, Remedies: []string{s.lowerTarget(best)}}
+		return 0, nil, &Infeasible{Reason: fmt.Sprintf("the best predicted %s up to ε = %s is %s, %s %s", s.base.MetricName(),
+			decimal.Exactly(at(mostStep)), s.text(best), s.short(), decimal.Exactly(s.TargetAccuracy)),
+			Accuracy: s.value(best), Remedies: []string{s.lowerTarget(best)}}
 	}
 	return at(leastStep + reached), enough[reached], nil
 }
 
 // tooAccurate returns the error for a target accuracy that no setting at ε is predicted to reach.
 func (s *searcher) tooAccurate(epsilon, best float64, points []Point) error {
-	e := &Infeasible{Reason: fmt.Sprintf("the best predicted %s at ε = %s is %s, below %s", s.base.MetricName(),
-		decimal.Exactly(epsilon), decimal.FixedDown(best, 4), decimal.Exactly(s.TargetAccuracy)), Accuracy: best}
+	e := &Infeasible{Reason: fmt.Sprintf("the best predicted %s at ε = %s is %s, %s %s", s.base.MetricName(),
+		decimal.Exactly(epsilon), s.text(best), s.short(), decimal.Exactly(s.TargetAccuracy)), Accuracy: s.value(best)}
 	e.Remedies = append(e.Remedies, s.lowerTarget(best))
 	for _, p := range points {
-		if p.Epsilon > epsilon && p.Accuracy >= s.TargetAccuracy {
+		if p.Epsilon > epsilon && s.score(p.Accuracy) >= s.goal() {
 			e.Remedies = append(e.Remedies, fmt.Sprintf("allow ε = %s, where %s is predicted",
-				decimal.Exactly(p.Epsilon), decimal.FixedDown(p.Accuracy, 4)))
+				decimal.Exactly(p.Epsilon), s.text(s.score(p.Accuracy))))
 			e.Epsilon = p.Epsilon
 			break
 		}
@@ -145,5 +146,11 @@ func (s *searcher) tooAccurate(epsilon, best float64, points []Point) error {
 
 // lowerTarget returns the remedy for a target above the best predicted accuracy.
 func (s *searcher) lowerTarget(best float64) string {
+	if metric := s.base.MetricOf(); metric.Smaller() {
+		return "raise the target " + s.base.MetricName() + " to " + metric.Text(1.001*s.value(best))
+	}
+	if best <= 0 {
+		return "allow a larger ε"
+	}
 	return "lower the target " + s.base.MetricName() + " to " + decimal.Down(best, 3)
 }

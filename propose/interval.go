@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"proactivedp/models"
 )
@@ -24,6 +25,12 @@ const proxyBias = 0.002
 func (s *searcher) interval(c *candidate, spread float64) float64 {
 	p, m := c.accuracy, float64(len(c.each))
 	metric := s.base.MetricOf()
+	if metric.Regression() {
+		// Nothing bounds the sampling error, so it is not removed from the spread. Other rows judge each seed, so the spread
+		// contains that of as many rows; test rows may be fewer.
+		variance := spread*spread*(1/m+max(1, s.judges/s.tested)) + proxyBias*proxyBias*s.unit()*s.unit()
+		return distuv.StudentsT{Sigma: 1, Nu: max(m-1, 1)}.Quantile((1+Coverage)/2) * math.Sqrt(variance)
+	}
 	variance := spread*spread*(1+1/m) + metric.Variance(p, s.judged(m)) + metric.Variance(p, s.tested)
 	if s.Probing == Private {
 		noise := s.countSigma() / float64(s.holdout)
@@ -57,7 +64,7 @@ func (s *searcher) spread(all []*candidate) float64 {
 	variance, explained := 0.0, 0.0
 	for _, c := range all {
 		variance += stat.Variance(c.each, nil) / float64(len(all))
-		if !s.published() { // other rows judge each seed; in a published set they overlap
+		if !s.published() && !s.base.MetricOf().Regression() { // other rows judge each seed; in a published set they overlap
 			explained += s.base.MetricOf().Variance(c.accuracy, s.judges) / float64(len(all))
 		}
 	}

@@ -202,8 +202,8 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 	return p.Judge()(r.Params), nil
 }
 
-// Validate returns an error if the options do not fit the request r. This is possible only with private probing, see
-// [Private].
+// Validate returns an error if the options do not fit the request r. Only options with private probing can
+// be wrong in this way, see [Private].
 func (o Options) Validate(r Request) error {
 	if o.Probing != Private {
 		return nil
@@ -215,7 +215,7 @@ func (o Options) Validate(r Request) error {
 	}
 	if !r.Base.IsAccuracy() {
 		errs = append(errs, fmt.Errorf("metric = %q with private probes, must be accuracy: their noise is that of a "+
-			"count of records", r.Base.Metric))
+			"count of records", r.Base.MetricOf()))
 	}
 	if o.Trials.Folder != "" {
 		errs = append(errs, errors.New("private probes must not be kept in a folder: only the best is released"))

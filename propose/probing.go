@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"proactivedp/data"
 )
 
 // Probing names the data on which proxies (cheaper trainings) train to predict accuracies. It decides what a proposal
@@ -49,10 +51,10 @@ func (o Options) checkProbing(allowed ...Probing) error {
 }
 
 // statement says which data were used, and what follows for the prediction and for privacy.
-func (p Probing) statement(data, probe string, synthetic bool) string {
+func (p Probing) statement(name string, probe *data.Dataset) string {
 	if p == Own {
 		return fmt.Sprintf("proxies used %s itself, almost without noise: no (ε, δ) covers this, and it is only "+
-			"right because the data is public", data)
+			"right because the data is public", name)
 	}
 	if p == Private {
 		return fmt.Sprintf("%s itself was probed by private selection: a random number of private trainings, "+
@@ -60,14 +62,16 @@ func (p Probing) statement(data, probe string, synthetic bool) string {
 			"The number of records is assumed to be public, because it determines how many are held out. The "+
 			"predicted accuracy is that of a trial, at a smaller ε. The duration of the search is not covered. "+
 			"The noise comes from the seed: this is a simulation, which does not protect against anybody who "+
-			"knows the seed", data)
+			"knows the seed", name)
 	}
-	what := "the public data set " + probe
-	if synthetic {
-		what = "the synthetic data set " + probe
+	what, facts, accuracies, one := "the public data set "+probe.Name, "features and classes was used", "Accuracies", "accuracy"
+	if probe.Synthetic {
+		what = "the synthetic data set " + probe.Name
 	}
-	return fmt.Sprintf("proxies used %s, not %s: of the latter only the number of records, features and classes "+
-		"was used, and how long its gradients take. Accuracies are those of %s: a good step size carries over to another set, an "+
-		"accuracy does not",
-		what, data, probe)
+	if probe.Targets != nil {
+		facts, accuracies, one = "features and the bounds of the target were used", "Errors and R²", "error"
+	}
+	return fmt.Sprintf("proxies used %s, not %s: of the latter only the number of records, %s, and how long its gradients take. "+
+		"%s are those of %s: a good step size carries over to another set, an %s does not",
+		what, name, facts, accuracies, probe.Name, one)
 }

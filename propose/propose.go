@@ -39,7 +39,8 @@ type Request struct {
 	// MaxEpsilon]. If Base.AtMost is given, it is that of a person. 0 means the least ε that reaches
 	// TargetAccuracy.
 	Epsilon float64 `json:"epsilon"`
-	// TargetAccuracy is the required accuracy, in (0, 1). 0 means the best for Epsilon.
+	// TargetAccuracy is the required value of Base.Metric: in (0, 1), or for rmse and mae a number above 0. 0 means the best
+	// for Epsilon.
 	TargetAccuracy float64 `json:"target_accuracy,omitempty"`
 	// Rounds lists the numbers of rounds to try, counted over all clients together. Each is at least the
 	// number of clients.
@@ -79,7 +80,11 @@ func (r Request) Validate() error {
 	if r.Epsilon != 0 {
 		errs = append(errs, dp.CheckRange("epsilon", r.Epsilon, MinEpsilon, MaxEpsilon))
 	}
-	if r.TargetAccuracy != 0 && !(r.TargetAccuracy > 0 && r.TargetAccuracy < 1) {
+	switch metric := r.Base.MetricOf(); {
+	case r.TargetAccuracy == 0:
+	case metric.Smaller():
+		errs = append(errs, metric.CheckTarget("target", r.TargetAccuracy))
+	case !(r.TargetAccuracy > 0 && r.TargetAccuracy < 1):
 		fail("target accuracy = %v, must be in (0, 1)", r.TargetAccuracy)
 	}
 	if len(r.Rounds) < 1 || len(r.Rounds) > maxCount {
@@ -174,10 +179,10 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 		return nil, err
 	}
 	s.finish()
-	if best := slices.MinFunc(found, byAccuracy).accuracy; best < r.TargetAccuracy {
+	if best := slices.MinFunc(found, byAccuracy).accuracy; best < s.goal() {
 		return nil, s.tooAccurate(epsilon, best, points)
 	}
-	found = slices.DeleteFunc(found, func(c *candidate) bool { return c.accuracy < r.TargetAccuracy })
+	found = slices.DeleteFunc(found, func(c *candidate) bool { return c.accuracy < s.goal() })
 	found, note, err := s.listed(ctx, epsilon, found)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
+	"proactivedp/models"
 	"proactivedp/plan"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -27,8 +28,14 @@ type Prediction struct {
 	High float64 `json:"predicted_high"`
 }
 
-// interval formats the ends of the interval, rounded outwards.
-func (p Prediction) interval() string {
+// interval formats the ends of an interval of the metric, rounded outwards.
+func (p Prediction) interval(m models.Metric) string {
+	switch {
+	case m.Smaller():
+		return m.Text(p.Low) + "–" + m.Text(p.High)
+	case m.Regression(): // may be negative
+		return fmt.Sprintf("%.3f–%.3f", p.Low-0.0005, min(p.High+0.0005, 1))
+	}
 	return decimal.FixedDown(p.Low, 3) + "–" + decimal.FixedUp(p.High, 3)
 }
 
@@ -91,12 +98,9 @@ type Report struct {
 	Notes    []string   `json:"notes,omitempty"`
 	// Work is the work of all proxies, as train.Prepared.Work counts it.
 	Work float64 `json:"-"`
-}
 
-// prediction returns the prediction of a candidate from its proxies.
-func (s *searcher) prediction(c *candidate, spread float64) Prediction {
-	half := s.interval(c, spread)
-	return Prediction{Accuracy: c.accuracy, Low: max(0, c.accuracy-half), High: min(1, c.accuracy+half)}
+	of   models.Metric
+	step float64 // largest difference of the metric that does not decide the order
 }
 
 // report assembles the report.
@@ -109,10 +113,10 @@ func (s *searcher) report(ctx context.Context, epsilon float64, found []*candida
 		Confidence: Coverage, Spread: s.spread(found), Frontier: points, DataNote: d.Note, Notes: s.base.Notes(),
 		Probe: Probe{
 			Kind: s.Probing, Data: probed.Name, DataSHA256: s.Probe.Hash(), Synthetic: probed.Synthetic,
-			Statement: s.Probing.statement(s.base.Data, probed.Name, probed.Synthetic), HeldOut: s.holdout,
+			Statement: s.Probing.statement(s.base.Data, probed), HeldOut: s.holdout,
 			Trainings: len(s.trials), Computed: s.computed,
 		},
-		Work: s.work,
+		Work: s.work, of: s.base.MetricOf(), step: s.unit() * rankStep,
 	}
 	for i, c := range found {
 		p, err := s.proposal(ctx, c, r.Spread)
@@ -139,7 +143,7 @@ func (s *searcher) proposal(ctx context.Context, c *candidate, spread float64) (
 		return nil, err
 	}
 	return &Proposal{
-		Setting: c.spec, Prediction: s.prediction(c, spread), Proxy: c.fraction, Seeds: c.each,
+		Setting: c.spec, Prediction: s.prediction(c, spread), Proxy: c.fraction, Seeds: s.values(c),
 		Certified: f.Privacy.Certified, Delta: p.Delta, GradComps: f.GradComps, Gradients: c.gradients(),
 		Rounds: f.Rounds, Updates: f.Updates, Seconds: f.Seconds,
 	}, nil
@@ -157,7 +161,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(&text, "%s for %s on %s within ε ≤ %s %s, δ = %s", decimal.Many(len(r.Proposals), "setting"),
 		train.ModelTitle(r.Model), report.Data(r.Data, r.Probe.Kind != Other && r.Probe.Synthetic, ""),
 		decimal.Up(r.TargetEpsilon, 6), r.unit(), decimal.Up(r.Delta, 5))
-	if r.TargetAccuracy > 0 {
+	if r.TargetAccuracy > 0 && r.Probe.Kind == Other {
+		fmt.Fprintf(&text, ", with which proxies reach %s on %s", decimal.Exactly(r.TargetAccuracy), r.Probe.Data)
+	} else if r.TargetAccuracy > 0 {
 		fmt.Fprintf(&text, ", predicted to reach %s", decimal.Exactly(r.TargetAccuracy))
 	}
 	fmt.Fprintf(&text, "\n%s of %s; %s sampling, %s adjacency, certified by pld\n\n", decimal.Many(r.Clients, "client"),
@@ -170,7 +176,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(t, "\t%s\t%s\tε %s\tε client\ts\tT\tσ\tC\tη₀\tsteps\tgradients\tmessages\ttime\t\n", accuracy, interval, unit)
 	for _, p := range r.Proposals {
-		fmt.Fprintf(t, "%d\t%.4f\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy,
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, r.of.Text(p.Accuracy),
 			r.interval(p.Prediction), upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
 			decimal.Up(p.Setting.NoiseMultiplier, 5), report.Number(p.Setting.Clip), report.Number(p.Setting.Eta0),
 			StepsText(p.Setting), p.Gradients, p.Updates, report.Duration(p.Seconds))
@@ -179,10 +185,10 @@ func (r *Report) WriteText(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(&text, "\nsteps: %s; %s within %s of each other are ranked by gradients\n",
-		r.stepsText(), r.plural(), report.Number(rankStep))
+		r.stepsText(), r.plural(), report.Number(r.step))
 	if r.Probe.Kind != Other {
 		fmt.Fprintf(&text, "interval: the test %s of one training, at nominal %s; trainings of one setting differ "+
-			"by %.4f (standard deviation)\n", r.metric(), report.Share(r.Confidence), r.Spread)
+			"by %s (standard deviation)\n", r.metric(), report.Share(r.Confidence), r.of.Text(r.Spread))
 	}
 	if p := r.Probe.Private; p != nil {
 		fmt.Fprintf(&text, "judged by a noised count of %d held-out training rows, never by the test set\n",
@@ -199,7 +205,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintf(t, "\tε\t%s\t%s\tσ\tgradients\t\n", accuracy, interval)
 		for _, p := range r.Frontier {
-			fmt.Fprintf(t, "\t%s\t%.4f\t%s\t%s\t%d\t\n", decimal.Up(p.Epsilon, 4), p.Accuracy, r.interval(p.Prediction),
+			fmt.Fprintf(t, "\t%s\t%s\t%s\t%s\t%d\t\n", decimal.Up(p.Epsilon, 4), r.of.Text(p.Accuracy), r.interval(p.Prediction),
 				decimal.Up(p.Setting.NoiseMultiplier, 4), p.Gradients)
 		}
 		if err := t.Flush(); err != nil {
@@ -226,7 +232,7 @@ func (r *Report) expected(p Proposal) string {
 	if r.Probe.Kind == Other {
 		return fmt.Sprintf("%s; the %s on %s is unknown, because none of its records was used", within, r.metric(), r.Data)
 	}
-	return fmt.Sprintf("%s; predicted %s %.4f (%s)", within, r.metric(), p.Accuracy, p.interval())
+	return fmt.Sprintf("%s; predicted %s %s (%s)", within, r.metric(), r.of.Text(p.Accuracy), p.interval(r.of))
 }
 
 // unit names whom the target epsilon protects.
@@ -256,7 +262,7 @@ func (r *Report) interval(p Prediction) string {
 	if r.Probe.Kind == Other {
 		return ""
 	}
-	return p.interval()
+	return p.interval(r.of)
 }
 
 // StepsText describes in a few words the parts of a setting that change neither ε nor the number of gradients:

@@ -59,6 +59,9 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 		return nil, err
 	}
 	metric := s.base.MetricOf()
+	if metric.Regression() {
+		s.base.Metric = metric.String()
+	}
 	s.records, s.group, s.delta, s.copies = p.Config.Mechanism.DatasetSize, p.Config.Mechanism.Group, p.Delta, 1
 	s.tested = float64(metric.Rows(p.Test.ClassCounts()))
 	if !p.Config.Partition.Disjoint() {
@@ -72,9 +75,13 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 		}
 		s.params[v.features] = p.Config.Model.NumParams()
 		s.holdout, s.judges = p.Test.Len(), float64(metric.Rows(p.Test.ClassCounts()))
-		if guess := p.Baseline(p.Test); s.TargetAccuracy != 0 && s.TargetAccuracy <= guess {
-			return nil, fmt.Errorf("target %s = %v, must be above %s, which %s has without looking at the features",
-				s.base.MetricName(), s.TargetAccuracy, decimal.Down(guess, 4), o.Probe.Data().Name)
+		if guess := p.Baseline(p.Test); s.TargetAccuracy != 0 && s.goal() <= s.score(guess) {
+			must, text := "above", decimal.Down(guess, 4)
+			if metric.Smaller() {
+				must, text = "below", metric.Text(guess)
+			}
+			return nil, fmt.Errorf("target %s = %v, must be %s %s, which %s has without looking at the features",
+				s.base.MetricName(), s.TargetAccuracy, must, text, o.Probe.Data().Name)
 		}
 	}
 	return s, nil
@@ -256,12 +263,12 @@ func (s *searcher) settled(ctx context.Context, all []*candidate) ([]*candidate,
 	seeds, left := s.Seeds, all
 	var rest []*candidate
 	for range mostDoubled {
-		if stat.StdDev(left[0].each, nil)/math.Sqrt(float64(seeds)) < rankStep/2 || len(left) < 2 ||
+		if stat.StdDev(left[0].each, nil)/math.Sqrt(float64(seeds)) < s.unit()*rankStep/2 || len(left) < 2 ||
 			slow(s.base) {
 			break
 		}
 		half := (len(left) + 1) / 2
-		better := append(slices.Clip(left[:half]), frugal(left[:half], left[half:])...)
+		better := append(slices.Clip(left[:half]), s.frugal(left[:half], left[half:])...)
 		for _, c := range left[half:] {
 			if !slices.Contains(better, c) {
 				rest = append(rest, c)
@@ -274,7 +281,8 @@ func (s *searcher) settled(ctx context.Context, all []*candidate) ([]*candidate,
 		}
 		slices.SortStableFunc(left, byAccuracy)
 	}
-	return append(ranked(left), ranked(rest)...), nil
+	step := s.unit() * rankStep
+	return append(ranked(left, step), ranked(rest, step)...), nil
 }
 
 // like returns other variants of the candidates, with the same and a longer stride, and the candidates
@@ -314,7 +322,7 @@ func (s *searcher) rung(ctx context.Context, all []*candidate, seeds int, coarse
 	}
 	slices.SortStableFunc(all, byAccuracy)
 	keep = min(max(keep, 1), len(all))
-	return append(slices.Clip(all[:keep]), frugal(all[:keep], all[keep:])...), nil
+	return append(slices.Clip(all[:keep]), s.frugal(all[:keep], all[keep:])...), nil
 }
 
 // Candidates that are not among the best also stay if they are less accurate by less than worthwhile
@@ -326,12 +334,12 @@ const (
 )
 
 // frugal returns these candidates of rest. Both lists are sorted by accuracy.
-func frugal(best, rest []*candidate) []*candidate {
+func (s *searcher) frugal(best, rest []*candidate) []*candidate {
 	byGradients := func(a, b *candidate) int { return cmp.Compare(a.gradients(), b.gradients()) }
 	least := slices.MinFunc(best, byGradients).gradients()
 	var out []*candidate
 	for _, c := range rest {
-		if c.accuracy > best[0].accuracy-worthwhile && len(out) < mostFrugal && c.gradients() < least {
+		if c.accuracy > best[0].accuracy-s.unit()*worthwhile && len(out) < mostFrugal && c.gradients() < least {
 			out, least = append(out, c), c.gradients()
 		}
 	}
@@ -365,7 +373,7 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 	}
 	s.advance(float64(len(specs)) / coarse)
 	for i, c := range all {
-		c.enter(trials[i*seeds : (i+1)*seeds])
+		s.enter(c, trials[i*seeds:(i+1)*seeds])
 	}
 	return nil
 }
@@ -403,11 +411,13 @@ func (s *searcher) probed(seeds int) (int, error) {
 	return fewest, nil
 }
 
-// enter sets the results of the proxies.
-func (c *candidate) enter(trials []pool.Trial) {
+// enter sets the results of the candidate's proxies.
+func (s *searcher) enter(c *candidate, trials []pool.Trial) {
 	c.each = make([]float64, len(trials))
 	for i, t := range trials {
-		c.each[i] = t.Accuracy
+		if c.each[i] = s.score(t.Accuracy); t.Diverged {
+			c.each[i] = s.worst()
+		}
 	}
 	c.accuracy = mean(c.each)
 }

@@ -16,6 +16,9 @@ import (
 // here.
 var triedWalks = []float64{1.5, 3, 6, 12, 24, 48, 96, 192}
 
+// regressionWalk divides the walks for linear regression, whose weights must be of the right length: larger steps miss it.
+const regressionWalk = 24
+
 // stride is a clipping norm and a walk (see triedWalks). Together with an outlay it determines the step
 // sizes of a setting.
 type stride struct{ clip, walk float64 }
@@ -25,6 +28,9 @@ func (s *searcher) strides() []stride {
 	var all []stride
 	for _, clip := range s.base.TriedClips() {
 		for _, walk := range triedWalks {
+			if train.IsRegression(s.base.Model) {
+				walk /= regressionWalk
+			}
 			all = append(all, stride{clip, walk})
 		}
 	}
@@ -106,7 +112,7 @@ type candidate struct {
 	stride   stride
 	variant  variant
 	fraction float64   // f of the last proxies
-	each     []float64 // accuracies of the last proxies, one for each seed
+	each     []float64 // scores of the last proxies, one for each seed: usually their accuracies, see searcher.score
 	accuracy float64   // their mean
 }
 
@@ -135,15 +141,15 @@ func digits(v float64, n int) float64 {
 // byAccuracy orders candidates by decreasing accuracy.
 func byAccuracy(a, b *candidate) int { return cmp.Compare(b.accuracy, a.accuracy) }
 
-// rankStep is the largest difference in accuracy that does not justify more gradients.
+// rankStep is the largest difference in accuracy that does not justify more gradients, in searcher.unit.
 const rankStep = 0.002
 
-// ranked returns the candidates in the order of proposals. Of those within rankStep of the most
+// ranked returns the candidates in the order of proposals. Of those within step of the most
 // accurate, the one with the fewest gradients comes first. The rest is ordered in the same way.
-func ranked(all []*candidate) []*candidate {
+func ranked(all []*candidate, step float64) []*candidate {
 	left := slices.SortedStableFunc(slices.Values(all), byAccuracy)
 	for from := 0; from < len(left); {
-		n := slices.IndexFunc(left[from:], func(c *candidate) bool { return c.accuracy < left[from].accuracy-rankStep })
+		n := slices.IndexFunc(left[from:], func(c *candidate) bool { return c.accuracy < left[from].accuracy-step })
 		if n < 0 {
 			n = len(left) - from
 		}

@@ -77,8 +77,9 @@ type TrainerReport struct {
 	Request   TrainerRequest    `json:"request"`
 	Proposals []TrainerProposal `json:"proposals"` // best first
 	Trainings int               `json:"trainings"` // number of proxies that were run or reused
-	// Spread is the standard deviation of the metric over seeds. The predicted intervals contain the spread
-	// and the error of a proxy, but not the sampling error of the records by which the script judges.
+	// Spread is the standard deviation of the metric between trainings with different seeds. The predicted
+	// intervals allow for it and for the error of a proxy. They do not allow for the limited number of
+	// records on which the script measures the metric.
 	Spread    float64 `json:"spread"`
 	Statement string  `json:"statement"`
 }
@@ -176,7 +177,7 @@ func (s *searcher) searchTrainer(ctx context.Context, laid []outlay) ([]*candida
 	if err := s.try(ctx, all, s.Seeds, 1); err != nil {
 		return nil, err
 	}
-	return ranked(all), nil
+	return ranked(all, rankStep), nil
 }
 
 // proxies are the trainings of a search for a trainer.
@@ -282,7 +283,7 @@ func (r *TrainerReport) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\tmetric\tinterval\tε record\tbatch size\tsteps\tσ\tclipping norm\tlearning rate\t\n")
 	for _, p := range r.Proposals {
-		fmt.Fprintf(t, "%d\t%.4f\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t\n", p.Rank, p.Accuracy, p.interval(),
+		fmt.Fprintf(t, "%d\t%.4f\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t\n", p.Rank, p.Accuracy, p.interval(models.Metric{}),
 			decimal.Up(p.Certified.EpsilonUpper, 5), p.Task.Plan.BatchSize, p.Task.Plan.Steps,
 			decimal.Up(p.Task.Plan.NoiseMultiplier, 7), report.Number(p.Task.MaxGradNorm), report.Number(p.Task.LearningRate))
 	}

@@ -1,8 +1,9 @@
 package rng
 
-// Heads is a cache of the first random bits of the streams of several consecutive rounds. It is faster if each round
-// draws few bits: filling it for 8 rounds costs about as much as one round without it. The bits are the same with and
-// without it. The zero value is an empty cache, and a nil *Heads caches nothing. It is not safe for concurrent use.
+// Heads makes it faster to draw a few random bits in each of many rounds. It is a cache of the first bits
+// of the streams of several consecutive rounds: filling it for 8 rounds costs about as much as starting
+// the stream of one round. The bits are the same with and without it. The zero value is an empty cache,
+// and a nil *Heads caches nothing. It is not safe for concurrent use.
 type Heads struct {
 	root   *Root
 	low    uint64 // the first place, see Stream
@@ -46,7 +47,8 @@ func NewManyHeads(clients int) ManyHeads {
 	return make(ManyHeads, clients)
 }
 
-// Of returns the cache of one client, from 0 on. Use its method Reseed instead of that of the Root.
+// Of returns the cache of one client, from 0 on. To move a stream of this client, call Reseed of the cache
+// instead of Reseed of the Root.
 func (m ManyHeads) Of(client int) *Heads {
 	if m == nil {
 		return nil

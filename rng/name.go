@@ -43,12 +43,12 @@ func (r *Root) Name() Name {
 }
 
 // ForRun returns the root of run n, in [0, 2^64), of the same seed or secret. Use one run for each
-// release: a training, a part of one, or one of several tasks on the same data. If a release is sent again
-// or resumed, it is the same run. Streams of different runs are independent, because their keys are hashes
+// release, such as a training, so that no two releases share their noise. A release that is sent again or
+// resumed is still the same run. Streams of different runs are independent, because their keys are hashes
 // of secret and number.
 //
-// Run 0 is the root that New, NewFromSecret and NewFromOS return. The run of r itself does not matter.
-// ForRun panics for a root without a key.
+// Run 0 is the root that New, NewFromSecret and NewFromOS return. ForRun may be called on a root of any
+// run, with the same result. It panics for a root without a key.
 func (r *Root) ForRun(n uint64) *Root {
 	if err := r.Check(); err != nil {
 		panic(err)
@@ -63,9 +63,9 @@ func (r *Root) ForRun(n uint64) *Root {
 // Salted returns a root with r's public name whose streams also depend on the salt. They are independent
 // of r's streams and of those under any other salt. The salt should be random, and need not be secret.
 //
-// A process that may be restored to an earlier state should draw a new salt each time it starts. Then
-// anything that it computes again has fresh noise, and its releases still show by their name that they
-// belong to one run. Salted panics for a root without a key.
+// Use it in a process that may be restored to an earlier state, with a new salt each time the process
+// starts. Whatever such a process computes again then has new noise. Salted panics for a root without a
+// key.
 func (r *Root) Salted(salt []byte) *Root {
 	if err := r.Check(); err != nil {
 		panic(err)
@@ -106,8 +106,7 @@ func (n Name) String() string {
 
 // Validate returns an error if n cannot be the name of a source; use it for names from files. It refuses a
 // Root that is empty, longer than 200 bytes or not printable ASCII, and a seed that is not an integer in
-// [0, 2^64) as New writes it. Otherwise two spellings of one root would count as two roots, and so would
-// names that look alike, for example in other alphabets.
+// [0, 2^64) as New writes it. So each root has only one spelling, and names that look alike are equal.
 func (n Name) Validate() error {
 	if n.Root == "" {
 		return errors.New("the name of the root is empty, must name the source of the noise, such as " +

@@ -1,6 +1,6 @@
 // Package rng makes random numbers that can be repeated. Each stream of random bits is a function of a
-// seed (or secret), a purpose, a client and a round. So scheduling cannot change a draw, and a run gives the
-// same bits on any number of cores.
+// seed (or secret), a purpose, a client and a round. So scheduling cannot change a draw, and a run gives
+// the same bits on any number of cores.
 //
 //	root := rng.New(1)                          // the same bits every time, not secret
 //	root, err := rng.NewFromOS()                // noise that nobody can compute again
@@ -11,12 +11,12 @@
 // The same root, purpose, client and round give the same bits. So two releases need two roots, or two runs
 // of one root; see [Root.ForRun]. A [Name] records which one a release used.
 //
-// Streams are cryptographic. They are the key stream of AES-128 in counter mode, under a key
-// derived from the seed by SHA-256, with the place in the counter block. The standard library's
-// AES-GCM generates them: it encrypts zeros under the nonce (purpose, client, round, chunk). It is
-// the only vectorised counter mode in the standard library that can move to a new place without
-// allocation. On amd64 with AES and AVX2, and on arm64 with AES, this package's own kernels
-// generate the same bits faster.
+// Streams are cryptographic. They are the key stream of AES-128 in counter mode. The key is derived from
+// the seed by SHA-256, and the counter block has the place (purpose, client, round, position). On amd64
+// with AES and AVX2, and on arm64 with AES, this package's own kernels generate the bits. Elsewhere the
+// standard library's AES-GCM does, by encrypting zeros: it is the only vectorised
+// counter mode there that can move
+// to a new place without allocating memory.
 package rng
 
 import (

@@ -277,14 +277,16 @@ func (c *Client) AddNoise(u []float32, sum []float64, ws *Workspace) {
 	c.mech.AddNoise(u, sum, &ws.noise)
 }
 
-// Finish ends the round under way. u is the message U that Compute set, ŵ is the client's model, and η̄_i the step
-// size. In this order, Finish
+// Finish ends the round under way. u is the message U that Compute set, ŵ is the client's model, and η̄_i
+// the step size. In this order, Finish
 //
-// 1. counts the round in the ledger, 2. replaces ŵ by the newest broadcast that came during the round, if one came,
-// 3. takes the round's step, ŵ ← ŵ − η̄_i·U, 4. returns the message to send.
+//  1. counts the round in the ledger,
+//  2. replaces ŵ by the newest broadcast that came during the round, if one came,
+//  3. takes the round's step, ŵ ← ŵ − η̄_i·U,
+//  4. returns the message to send.
 //
-// Step 2 comes before step 3 because the broadcast cannot contain this round: its update is not sent yet. Finish
-// panics if no round is under way, or u is not of the model's length.
+// Step 2 comes before step 3 because the broadcast cannot contain this round: its update is not sent yet.
+// Finish panics if no round is under way, or u is not of the model's length.
 func (c *Client) Finish(u []float32) Update {
 	s := &c.state
 	if !s.busy {
@@ -304,7 +306,7 @@ func (c *Client) Finish(u []float32) Update {
 	if s.own == nil {
 		s.own = make([]float32, len(u))
 	}
-	f32.AxpyTo(s.own, -c.sched.eta[s.i], u, w)
+	f32.AxpyTo(s.own, -c.sched.eta(s.i), u, w)
 	s.replace(nil, c.letGo)
 	s.i++
 	s.busy = false
@@ -314,21 +316,24 @@ func (c *Client) Finish(u []float32) Update {
 	return Update{Client: c.id, Round: s.i - 1, U: u}
 }
 
-// Receive takes the broadcast v̂_k: the global model with all rounds below k (ISRReceive in the paper). The client
-// reads the vector v until it no longer needs it, and then calls letGo (see NewClient). Until then, nobody may write
-// v. In the following, ŵ is the client's own model, and Υ the permissible delay.
+// Receive takes the broadcast v̂_k: the global model with all rounds below k (ISRReceive in the paper).
+// The client reads the vector v until it no longer needs it, and then calls letGo (see NewClient). Until
+// then, nobody may write v. In the following, ŵ is the client's own model, and Υ the permissible delay.
 //
 // Broadcasts may be late, overtake each other, or come twice. For example:
 //
-// 1. The client begins round 2. Compute reads ŵ, perhaps in another goroutine, so ŵ must not change before Finish. 2.
-// v̂_2 comes. The client keeps it for the end of the round. Υ uses k = 2 from now on. 3. v̂_1 comes, which the server
-// sent before v̂_2. It is dropped, like every k that is not above the newest one: it may lack updates that v̂_2 has.
-// 4. Finish(U) sets ŵ ← v̂_2 − η̄_2·U. 5. In round 3, v̂_4 comes. That is an error and changes nothing: the server
-// sends v̂_4 only when it has rounds 0 to 3 of every client, and this client has not finished round 3. So k is never
-// above Round, unless the client was expelled or somebody else sent rounds in its name.
+//  1. The client begins round 2. Compute reads ŵ, perhaps in another goroutine, so ŵ must not
+//     change before Finish.
+//  2. v̂_2 comes. The client keeps it for the end of the round. Υ uses k = 2 from now on.
+//  3. v̂_1 comes, which the server sent before v̂_2. The client drops it, as it drops every broadcast
+//     that is not newer than the newest one: it may lack updates that v̂_2 has.
+//  4. Finish(U) sets ŵ ← v̂_2 − η̄_2·U.
+//  5. In round 3, v̂_4 comes. That is an error and changes nothing: the server sends v̂_4 only when
+//     it has rounds 0 to 3 of every client, and this client has not finished round 3. So k is never
+//     above Round, unless the client was expelled or somebody else sent rounds in its name.
 //
-// v̂_k may lack rounds from k on that the client has sent and the server has not received. ŵ then lacks their steps
-// until a later broadcast has them. The server loses nothing.
+// v̂_k may lack updates that the client has sent and the server has not yet received, of rounds from k on.
+// After step 4, ŵ lacks these steps too, until a later broadcast has them. The server loses nothing.
 func (c *Client) Receive(k int, v *Vector) error {
 	if err := c.made(); err != nil {
 		return err

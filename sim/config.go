@@ -20,13 +20,14 @@ type Config struct {
 	Rows      []data.Subset  // the records that each client holds, N_c of them
 	Partition data.Partition // how the records were divided, and so whether clients share records
 	Mechanism dp.Mechanism   // the mechanism of every client; DatasetSize = N_c
-	// Own has a mechanism for each client, if they differ. These replace Mechanism, and must have
-	// its sizes, sampling, adjacency and exactness. If Own is nil, all clients have Mechanism. The
-	// accounting allows only one mechanism for each run number of a root, so with Own each client
-	// needs its own run number.
+	// Own has a separate mechanism for each client. If it is nil, all clients have Mechanism. The elements
+	// of Own may differ from Mechanism in clipping norm and noise, but not in sizes, sampling, adjacency
+	// or exactness. The accounting allows only one mechanism for each run number of a root, so with Own
+	// each client needs its own run number.
 	Own []dp.Mechanism
-	// Initial is v̂_0, of the model's length, such as the final model of another run. If it is nil,
-	// v̂_0 is the default global model. It is sent to all clients, so it is public.
+	// Initial is the initial global model v̂_0, of the model's length, such as the final model of another
+	// run. If it is nil, the run begins with the model's default. It is sent to all clients, so it is
+	// public.
 	Initial   []float32
 	GradComps int   // K, gradient computations per client; T is the number of whole rounds that fit in
 	Delay     Delay // the permissible delay Υ
@@ -94,8 +95,9 @@ func (c *Config) Computing(p Perf) int {
 // Clients returns the number of clients n.
 func (c *Config) Clients() int { return len(c.Rows) }
 
-// Run returns three numbers for each client: the number of rounds T, the number of gradients that these rounds
-// compute, and the number of the remaining gradients of K, which are too few for another round.
+// Run returns three numbers for each client: the number of rounds T, the number of gradients that these
+// rounds compute, and the number of gradients of GradComps that are left over because they are too few for
+// another round.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 func (c *Config) frame() frame {
@@ -169,7 +171,7 @@ func newResult(server *Server, clients []*Client, run dp.Run, staleness Stalenes
 		assertEnded(server, clients, staleness)
 	}
 	r := &Result{Params: server.Model(), Run: run, Updates: server.state.applied, Staleness: slices.Clone(staleness),
-		MaxLag: staleness.Max()}
+		MaxLag: staleness.Max(), Ledgers: make([]dp.Ledger, 0, len(clients))}
 	for _, c := range clients {
 		r.Ledgers = append(r.Ledgers, c.Ledger())
 	}

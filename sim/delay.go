@@ -72,15 +72,18 @@ func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)
 
 func (taus ByRound) String() string { return "list:" + joined(taus) }
 
-// SquareRoot is a permissible delay that grows with the training: τ(t) ≈ √(t/ln t). The paper says that it does not
-// harm convergence: the model that is used at iteration t may lack the last τ(t) iterations (Nguyen et al. 2018). An
-// iteration is one gradient of the client, as for the step size. A client begins round i after t = Σ_{j<i} s_j
-// iterations. v̂_k has its rounds up to k−1 and may lack rounds k to i−1. So
+// SquareRoot is a permissible delay that grows with the training. After t gradients of a client, the model
+// that it uses may lack its last √(t/ln t) gradients. The paper says that this does not harm convergence
+// (Nguyen et al. 2018).
 //
-//	Υ(k, i) ⇔ k ≥ i or Σ_{j=k}^{i−1} s_j ≤ √(t/ln t)
+// In detail: let s_j be the mechanism's batch sizes. A client begins round i after t = Σ_{j<i} s_j
+// gradients, with t counted as at least 2. The global model v̂_k contains the client's rounds below k, and
+// may lack rounds k to i−1. So the client may compute round i with v̂_k if
 //
-// with t ≥ 2 and the mechanism's sizes s_j. If all s_i = s, that is about √(i/(s ln(s·i))) rounds, so with a large s
-// training stays synchronous for a long time.
+//	k ≥ i or Σ_{j=k}^{i−1} s_j ≤ √(t/ln t)
+//
+// If all s_i = s, that is about √(i/(s ln(s·i))) rounds. With a large s, training stays synchronous for a
+// long time.
 type SquareRoot struct{}
 
 func (SquareRoot) Permits(k, i int) bool { return k >= i }

@@ -28,7 +28,7 @@ func TestDelaysReadWhatTheyPrint(t *testing.T) {
 // of sizes.
 func TestDelaysAreTheirDefinitions(t *testing.T) {
 	const rounds = 300
-	sched := newSchedule(dp.PolynomialSizes{First: 1, Slope: 0.01, Power: 1}, rounds, StepSize{Eta0: 1, Decay: NoDecay})
+	sched := newSchedule(dp.PolynomialSizes{First: 1, Slope: 0.01, Power: 1}, rounds, StepSize{Eta0: 1, Decay: NoDecay}, true)
 	lags := map[int]bool{}
 	for client := range 2 {
 		for _, c := range []struct {

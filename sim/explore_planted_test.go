@@ -25,7 +25,7 @@ var planted = []struct {
 	},
 	{
 		"the server broadcasts before a client's update is in", "server.go",
-		"s.at[s.k] == 0", "s.at[s.k] <= 1", InvariantComplete,
+		"*s.waiting(int32(s.k)) == 0", "*s.waiting(int32(s.k)) <= 1", InvariantComplete,
 	},
 	{
 		"the server does not see that a round is complete", "server.go",
@@ -104,7 +104,7 @@ var planted = []struct {
 	},
 	{
 		"ŵ loses the round's step", "client.go",
-		"f32.AxpyTo(s.own, -c.sched.eta[s.i], u, w)", "f32.AxpyTo(s.own, 0, u, w)", InvariantLocal,
+		"f32.AxpyTo(s.own, -c.sched.eta(s.i), u, w)", "f32.AxpyTo(s.own, 0, u, w)", InvariantLocal,
 	},
 	{
 		"a round is entered twice", "client.go",

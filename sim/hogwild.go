@@ -11,23 +11,25 @@ import (
 	"github.com/sourcegraph/conc/pool"
 )
 
-// Hogwild runs a configuration as in the paper, without a virtual clock. Every client is a goroutine that computes as
-// fast as it can, and the server is one goroutine that reads a channel. The result differs from run to run, because
-// it depends on how the goroutines interleave. The sample and the noise of each client and round are always the same.
-// The server's goroutine calls observe with each broadcast; observe may be nil.
+// Hogwild runs a configuration as in the paper, without a virtual clock. Every client is a goroutine that
+// computes as fast as it can, and the server is one goroutine that reads a channel. The result differs
+// from run to run, because it depends on how the goroutines interleave. The sample and the noise of each
+// client and round are always the same. The server's goroutine calls observe with each broadcast; observe
+// may be nil.
 //
-// Ownership: an update's vector belongs to the client until it is sent. Then it belongs to the
-// server, which sends it back over the client's free channel. A client has at most two, made when no
-// free one is left. A broadcast is one copy of v that all clients read; the last reader returns it.
-// A client's mailbox holds one broadcast. A newer one replaces it, because the client would drop the
-// older one anyway. There is one workspace for each processor, and a client has one only during
-// Compute. So the server never waits for a client, and a client waits only for Υ, for a free vector
-// or workspace, and for room in the server's channel.
-//
-// All goroutines end before Hogwild returns. They end when training is complete, when the context is
-// cancelled, or when one of them fails or panics, which cancels the others. A gradient that is being
-// computed is finished first.
+// Hogwild returns when training is complete, when ctx is cancelled, or when a goroutine fails or panics.
+// All goroutines have then ended.
 func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error) {
+	// Ownership of memory. An update's vector belongs to the client until it is sent. Then it belongs to
+	// the server, which sends it back over the client's free channel. A client has at most two, made when
+	// no free one is left. A broadcast is one copy of v that all clients read; the last reader returns it.
+	// A client's mailbox holds one broadcast. A newer one replaces it, because the client would drop the
+	// older one anyway. There is one workspace for each processor, and a client has one only during
+	// Compute. So the server never waits for a client, and a client waits only for Υ, for a free vector or
+	// workspace, and for room in the server's channel.
+	//
+	// When one goroutine fails, the others are cancelled. A gradient that is being computed is finished
+	// first.
 	if err := cfg.made(); err != nil {
 		return nil, err
 	}
@@ -284,7 +286,7 @@ func (h *hogwild) broadcast() {
 	b := broadcast{h.server.K(), v}
 	copy(v.X, h.server.Model())
 	if h.observe != nil {
-		h.observe(Broadcast{K: b.k, GradComps: h.sched.before[b.k], V: v.X})
+		h.observe(Broadcast{K: b.k, GradComps: h.sched.gradients(b.k), V: v.X})
 	}
 	atomic.StoreInt32(&v.readers, int32(len(h.nodes)))
 	for _, n := range h.nodes {

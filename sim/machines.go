@@ -76,7 +76,8 @@ func (c *Config) newMachines(letGo func(*Vector)) (*Server, []*Client, *schedule
 }
 
 func (c *Config) newSchedule() *schedule {
-	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
+	_, counted := c.Delay.(Dependent)
+	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps, counted)
 }
 
 // InitialModel returns a copy of the initial global model: Config.Initial or, if that is nil, the model's default

@@ -7,7 +7,8 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Part is a part of the memory that a run needs: Count pieces of Bytes bytes each. What names their content.
+// Part is a part of the memory that a run needs: Count pieces of Bytes bytes each. The field What
+// describes their content in words.
 type Part struct {
 	What  string `json:"what"`
 	Count int    `json:"count"`

@@ -22,7 +22,7 @@ func TestMomentumIsTheHeavyBall(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, u := cfg.InitialModel(), make([]float32, cfg.Model.NumParams())
-	eta := cfg.newSchedule().eta
+	sched := cfg.newSchedule()
 	for _, at := range [][2]int{{0, 0}, {2, 1}, {2, 1}, {1, 0}, {2, 0}, {0, 0}, {3, 0}, {0, 1}} {
 		client, round := at[0], at[1]
 		update := make([]float32, len(v))
@@ -33,7 +33,7 @@ func TestMomentumIsTheHeavyBall(t *testing.T) {
 			for i := range u {
 				u[i] = float32(float32(0.9)*u[i]) + update[i]
 			}
-			f32.Axpy(-eta[round], u, v)
+			f32.Axpy(-sched.eta(round), u, v)
 		}
 		if _, err := server.Receive(Update{client, round, update}); err != nil {
 			t.Fatal(err)

@@ -46,18 +46,20 @@ func (s *Server) Restore(r io.Reader) error {
 	})
 }
 
-// Save writes the client's state for Restore: its model ŵ, the round, the ledger, and the newest global model if it
-// waits for the end of the round. A round under way is saved as begun, and Compute gives the same message again.
+// Save writes the client's state for Restore: its model ŵ, the round, the ledger, and the newest global
+// model if it waits for the end of the round. A round under way is saved as begun, and Compute gives the
+// same message again.
 //
 // A restored client computes the rounds since Save a second time. That can cost privacy:
 //
-// 1. The client saves its state in round 3, and sends rounds 3 and 4. 2. It is restored. It receives other broadcasts
-// than before, and sends rounds 3 and 4 again. 3. Both updates of round 4 have the same noise and different
-// gradients. Anybody who has both can compute the difference of the gradients, without noise.
+//  1. The client saves its state in round 3, and sends rounds 3 and 4.
+//  2. It is restored. It receives other broadcasts than before, and sends rounds 3 and 4 again.
+//  3. Both updates of round 4 have the same noise and different gradients. Anybody who has both can
+//     compute the difference of the gradients, without noise.
 //
-// If the client receives the same broadcasts in the same rounds, the updates have the same bits and cost nothing
-// more. So save after a round is finished and before its update is sent, or keep the updates that were sent and use
-// Resume.
+// If the client receives the same broadcasts in the same rounds, the updates have the same bits and cost
+// nothing more. To be safe, save after a round is finished and before its update is sent. Or keep the
+// updates that were sent and use Resume.
 func (c *Client) Save(w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err

@@ -26,7 +26,9 @@ type serverState struct {
 	k       int        // all updates of rounds < k of all clients are in
 	applied int        // how many updates have been applied
 	clients []progress // which rounds of each client are in
-	at      []int32    // at[r] is how many clients have r as their first round that is not in
+	// at has how many clients have r as their first round that is not in, at r modulo its length, which is a power of
+	// two. The length is above r − k for all these r.
+	at []int32
 }
 
 // progress records which rounds of a client are in: all below next, and those in ahead, which is in
@@ -40,9 +42,8 @@ func newServer(f frame, sched *schedule, initial []float32) *Server {
 	s := &Server{frame: f, sched: sched, state: serverState{
 		v:       slices.Clone(initial),
 		clients: make([]progress, f.clients),
-		at:      make([]int32, sched.rounds+1),
 	}}
-	s.state.at[0] = int32(f.clients)
+	s.state.count(sched.rounds)
 	if f.momentum != 0 {
 		s.state.u = make([]float32, f.params)
 	}
@@ -88,21 +89,33 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 			step[i] = float32(m*step[i]) + x
 		}
 	}
-	f32.Axpy(-s.sched.eta[u.Round], step, st.v)
+	f32.Axpy(-s.sched.eta(u.Round), step, st.v)
 	st.applied++
 	if p.next == before {
 		return false, nil
 	}
-	st.at[before]--
-	st.at[p.next]++
+	*st.waiting(before)--
+	*st.waiting(p.next)++
 	return st.advance(s.sched.rounds), nil
+}
+
+// waiting returns the number of clients that have r ≥ k as their first round that is not in. The caller may change it.
+func (s *serverState) waiting(r int32) *int32 {
+	for int(r)-s.k >= len(s.at) {
+		longer := make([]int32, 2*len(s.at))
+		for i := s.k; i < s.k+len(s.at); i++ {
+			longer[i&(len(longer)-1)] = s.at[i&(len(s.at)-1)]
+		}
+		s.at = longer
+	}
+	return &s.at[int(r)&(len(s.at)-1)]
 }
 
 // advance sets k to the largest k such that all updates of rounds below k are in. It reports
 // whether k grew.
 func (s *serverState) advance(rounds int) bool {
 	old := s.k
-	for s.k < rounds && s.at[s.k] == 0 {
+	for s.k < rounds && *s.waiting(int32(s.k)) == 0 {
 		s.k++
 	}
 	return s.k > old
@@ -120,7 +133,7 @@ func (s *Server) Expel(client int) (broadcast bool) {
 		s.gone = make([]bool, len(s.state.clients))
 	}
 	s.gone[client] = true
-	s.state.at[s.state.clients[client].next]--
+	*s.state.waiting(s.state.clients[client].next)--
 	return s.state.advance(s.sched.rounds)
 }
 

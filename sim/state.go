@@ -60,11 +60,13 @@ func (s *serverState) visit(c *stateCodec) {
 
 // count sets k, applied and at from the clients' progress.
 func (s *serverState) count(rounds int) {
-	s.k, s.applied, s.at = rounds, 0, make([]int32, rounds+1)
+	s.k, s.applied, s.at = rounds, 0, make([]int32, 1)
 	for _, p := range s.clients {
 		s.k = min(s.k, int(p.next))
 		s.applied += int(p.next) + len(p.ahead)
-		s.at[p.next]++
+	}
+	for _, p := range s.clients {
+		*s.waiting(p.next)++
 	}
 }
 

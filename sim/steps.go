@@ -79,21 +79,38 @@ func (s StepSize) At(t, k int) float64 {
 	return s.Eta0
 }
 
-// schedule holds the numbers that Setup fixes before round 0, the same for every client: T, the
-// step sizes, and the gradient computations before each round. It is read-only.
+// schedule has what Setup fixes before round 0, the same for every client: T, the step sizes, and the gradient
+// computations before each round. It is read-only.
 type schedule struct {
 	rounds int
-	eta    []float32 // η̄_i of each of the T rounds
-	before []int     // Σ_{j<i} s_j for i = 0 to T
+	steps  StepSize
+	size   int   // s, if before is nil
+	before []int // Σ_{j<i} s_j for i = 0 to T; nil if all s_j are equal and no delay reads it
 }
 
-func newSchedule(sizes dp.Sizes, rounds int, steps StepSize) *schedule {
-	s := &schedule{rounds: rounds, eta: make([]float32, rounds), before: make([]int, rounds+1)}
+// newSchedule makes a schedule. counted says that a delay reads the field before.
+func newSchedule(sizes dp.Sizes, rounds int, steps StepSize, counted bool) *schedule {
+	s := &schedule{rounds: rounds, steps: steps}
+	if size, constant := sizes.(dp.ConstantSizes); constant && !counted {
+		s.size = int(size)
+		return s
+	}
+	s.before = make([]int, rounds+1)
 	for i := range rounds {
 		s.before[i+1] = s.before[i] + sizes.At(i)
 	}
-	for i := range rounds {
-		s.eta[i] = float32(steps.At(s.before[i], s.before[rounds]))
-	}
 	return s
+}
+
+// gradients returns Σ_{j<i} s_j, for i from 0 to T.
+func (s *schedule) gradients(i int) int {
+	if s.before == nil {
+		return i * s.size
+	}
+	return s.before[i]
+}
+
+// eta returns the step size η̄_i of round i. It is computed each time, so that a long training needs no memory for it.
+func (s *schedule) eta(i int) float32 {
+	return float32(s.steps.At(s.gradients(i), s.gradients(s.rounds)))
 }

@@ -62,9 +62,10 @@ func TestCosineIsTheCosine(t *testing.T) {
 func TestSchedulesEndWithTheRounds(t *testing.T) {
 	sizes := dp.PolynomialSizes{First: 10, Slope: 1, Power: 1}
 	const rounds = 20
-	s := newSchedule(sizes, rounds, StepSize{Eta0: 1, Decay: ZeroDecay})
+	s := newSchedule(sizes, rounds, StepSize{Eta0: 1, Decay: ZeroDecay}, false)
 	k := s.before[rounds]
-	for i, eta := range s.eta {
+	for i := range rounds {
+		eta := s.eta(i)
 		if want := float32(float64(k-s.before[i]) / float64(k)); eta != want {
 			t.Errorf("round %d of %d: η̄ = %v, want 1 − %d/%d = %v", i, rounds, eta, s.before[i], k, want)
 		}
@@ -82,5 +83,40 @@ func TestSchedulesThatEndHaveNoBeta(t *testing.T) {
 		!strings.Contains(err.Error(),
 			`schedule = "step", must be one of ["linear" "sqrt" "constant" "zero" "cosine"]`) {
 		t.Errorf("an unknown schedule: error %v", err)
+	}
+}
+
+// A long run with equal sizes keeps nothing for a round, and has the step sizes of one that does.
+func TestEqualSizesNeedNoMemoryForARound(t *testing.T) {
+	const rounds = 1000
+	for _, decay := range Decays() {
+		steps := StepSize{Eta0: 1, Decay: decay}
+		few := newSchedule(dp.ConstantSizes(7), rounds, steps, false)
+		all := newSchedule(dp.ConstantSizes(7), rounds, steps, true)
+		if few.before != nil || len(all.before) != rounds+1 {
+			t.Errorf("%d and %d sums of sizes are kept, want 0 and %d", len(few.before), len(all.before), rounds+1)
+		}
+		for i := range rounds {
+			if few.gradients(i) != all.gradients(i) || few.eta(i) != all.eta(i) {
+				t.Fatalf("%s: round %d: η̄ = %v after %d gradients, want %v after %d", decay, i, few.eta(i), few.gradients(i),
+					all.eta(i), all.gradients(i))
+			}
+		}
+	}
+	s := newServer(frame{clients: 2, params: 1}, newSchedule(dp.ConstantSizes(1), rounds, StepSize{Eta0: 1}, false), make([]float32, 1))
+	for i := range 2 * rounds { // client 1 is always 5 rounds behind
+		client, round := i%2, i/2
+		if client == 1 {
+			round -= 5
+		}
+		if round < 0 {
+			continue
+		}
+		if _, err := s.Receive(Update{client, round, make([]float32, 1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.K() != rounds-5 || len(s.state.at) != 8 {
+		t.Errorf("k = %d and counts of %d rounds, want %d and 8", s.K(), len(s.state.at), rounds-5)
 	}
 }

@@ -17,8 +17,9 @@ import (
 // Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they have no error result,
 // may panic.
 type Virtual struct {
-	// Beside is written to checkpoints, and Restore sets it in place. It is for numbers that an
-	// observer computes from the broadcasts. Its length must be the same at the restore.
+	// Beside has numbers of the caller that checkpoints save together with the run, for example what an
+	// observer computes from the broadcasts. Checkpoint.Restore overwrites its elements, so the length
+	// must be the same as when the checkpoint was written.
 	Beside []float64
 
 	cfg     *Config
@@ -56,6 +57,7 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	v.vectors.length = v.frame.params
 	v.server, v.clients, v.sched = cfg.newMachines(v.vectors.put)
 	v.stations = make([]station, len(v.clients))
+	v.agenda.queue = make(queue, 0, len(v.clients)) // for the end of each client's round
 	v.durations = rng.NewManyHeads(len(v.clients))
 	v.slower = cfg.Speeds.Factors(len(v.clients), cfg.Roots.Run)
 	v.unreliable = cfg.unreliable()
@@ -151,7 +153,7 @@ func (v *Virtual) result() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Clock = v.now
+	r.Clock, r.Busy, r.Absent = v.now, make([]Time, 0, len(v.stations)), make([]Time, 0, len(v.stations))
 	for i := range v.stations {
 		r.Busy = append(r.Busy, v.stations[i].busy)
 		r.Absent = append(r.Absent, v.stations[i].absent)

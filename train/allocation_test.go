@@ -59,7 +59,7 @@ func TestAllocationIsRefusedWhereItIsNotDrawn(t *testing.T) {
 		"adapt = 2, must be 0 with allocation sampling":   func(s *Spec) { s.Adapt = 2 },
 		"allocation trains in one process":                func(s *Spec) { s.Runner = DistributedRunner },
 		"must be one size with allocation sampling":       func(s *Spec) { s.SampleSize = "linear:10,1" },
-		"batches = 0, must be in [1, 10000000]":           func(s *Spec) { s.Batches = 0 },
+		"batches = 0, must be in [1, 20000000]":           func(s *Spec) { s.Batches = 0 },
 		"batches = 10, must be 0 with fixed sampling":     func(s *Spec) { s.Sampling = string(dp.FixedSize) },
 		"shuffled batches can be accounted for, but not":  func(s *Spec) { s.Sampling = string(dp.Shuffle) },
 		`bounds epsilon = 1, must be 0 with runner = "di`: func(s *Spec) { s.BoundsEpsilon, s.Runner = 1, DistributedRunner },

@@ -11,13 +11,14 @@ import (
 	"proactivedp/plan"
 )
 
-// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the ε of a record is at
-// most targetEpsilon, in [1e-8, 1e4], at the spec's δ. The spec's own noise multiplier and target are ignored, and
-// the returned spec records the target. The ε is the upper end of the interval that package pld certifies. It counts
-// all rounds of all clients that hold the record, and the private bounds of columns if the spec has them.
+// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, with which the
+// training costs a record at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. It ignores the noise
+// multiplier and the target that spec has, and the returned spec records the new target. The ε is the
+// upper end of the interval that package pld certifies. It counts all rounds of all clients that hold the
+// record. If the bounds of columns were estimated with noise, it also counts the cost of these bounds.
 //
-// If clients adapt their sample sizes, every sample counts as the largest that a client may draw. If no noise
-// multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
+// If clients adapt their batch sizes, every batch counts as the largest that a client may draw. If no
+// noise multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
 func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err

@@ -20,7 +20,9 @@ type Open struct {
 	SampleSize, GradComps, Delta, Clip, Eta0, Schedule bool
 	// Noise says that the noise multiplier will be computed from ε. If it is false, the spec's own one is used.
 	Noise bool
-	// Epochs or Rounds, if not 0, determine GradComps if that is open.
+	// Epochs and Rounds say how long to train, if GradComps (the gradients of one client) is open. Epochs
+	// = 0 means UsualEpochs. If Rounds is not 0, SampleSize must be open too: the batch size follows from
+	// epochs and rounds.
 	Epochs float64
 	Rounds int
 }
@@ -86,6 +88,25 @@ func (s Spec) TriedClips() []float64 {
 		return []float64{scatterClip}
 	}
 	return []float64{0.1, 0.3, 1}
+}
+
+// TriedSteps returns the step sizes that a search tries for the spec's model and clipping norm, each twice the one
+// before. size is the mean batch size. They are multiples m of (sum/C)/s, summed over the clients: η₀ = m/(C·s·n) for n
+// clients. So a layout depends neither on the length of the features nor on the batch size. Networks and
+// linear regression need smaller steps.
+func (s Spec) TriedSteps(size float64) []float64 {
+	first, last := 0.25, float64(mostStep)
+	switch {
+	case IsNetwork(s.Model):
+		first, last = 0.0625, mostNetworkStep
+	case IsRegression(s.Model):
+		first, last = 1./64, mostLinearStep
+	}
+	var steps []float64
+	for m := first; m <= last; m *= 2 {
+		steps = append(steps, m/(s.Clip*(size*float64(s.Clients))))
+	}
+	return steps
 }
 
 func digitsOf(v float64, n int) float64 {

@@ -21,7 +21,8 @@ type Description struct {
 	*Saved
 }
 
-// ExportFormats returns the formats of Export. The files of each end with a dot and its name.
+// ExportFormats returns the file formats that Export writes. The name of a format, after a dot, is also
+// the ending of its files, such as .npz.
 func ExportFormats() []string { return []string{"npz", "safetensors", "onnx"} }
 
 // exports write a model in a format, by the ending of its files.

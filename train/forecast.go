@@ -45,10 +45,13 @@ type Forecast struct {
 	Spec        Spec         `json:"config"`
 }
 
-// A forecast measures samples of at most probeBatch examples for at least probeTime.
+// A forecast measures samples of at most probeBatch examples for probeTime. It stops after enoughTime if it has seen
+// enoughExamples, because sizes of samples are random and only a mean over many examples is precise.
 const (
-	probeBatch = 256
-	probeTime  = 200 * time.Millisecond
+	probeBatch     = 256
+	probeTime      = 200 * time.Millisecond
+	enoughTime     = 50 * time.Millisecond
+	enoughExamples = 1000
 )
 
 // sharing is the speed of a gradient while others are computed at the same time, relative to one
@@ -123,9 +126,9 @@ func (p *Prepared) SecondsAlone() (float64, error) {
 	return float64(p.Config.Clients())*training + float64(p.Test.Len())*gradient/3, nil // see Judging
 }
 
-// Rates measures the seconds of one gradient, and the seconds of everything else in a client's round: its noise and
-// the updates of both models. It measures batches of the run's mean size, because networks always compute whole
-// blocks of examples.
+// Rates measures how long a client's round takes on this machine: the seconds of one gradient, and the
+// seconds of everything else (the noise and the updates of both models). It uses batches of the run's mean
+// size. A network computes examples in blocks, so a single example would take as long as a whole block.
 func (p *Prepared) Rates() (gradient, rest float64, err error) {
 	if err := p.made(); err != nil {
 		return 0, 0, err
@@ -163,7 +166,11 @@ func (p *Prepared) Rates() (gradient, rest float64, err error) {
 	}
 	var gradients, rests time.Duration
 	examples, times := 0, 0
-	for ; gradients+rests < probeTime || examples == 0; times++ {
+	enough := func() bool {
+		took := gradients + rests
+		return examples > 0 && took >= probeTime || examples >= enoughExamples && took >= enoughTime
+	}
+	for ; !enough(); times++ {
 		n, g, r, err := round()
 		if err != nil {
 			return 0, 0, err

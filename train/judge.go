@@ -239,6 +239,9 @@ func (s Spec) BaselineWarning() string {
 	if s.IsAccuracy() {
 		return MajorityWarning
 	}
+	if IsRegression(s.Model) {
+		return RegressionWarning
+	}
 	return "the model is NOT better than always predicting the same class: its " + s.MetricName() + " shows nothing"
 }
 

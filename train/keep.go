@@ -31,9 +31,10 @@ type Keep struct {
 	Aside bool
 }
 
-// For returns a copy of k for a run of p. watched is a pointer to the results of an observer, or nil; checkpoints
-// also save these results. If the run can continue from k.From, For sets *watched to the results saved there.
-// Otherwise the copy has no From. The copy is zero if runs of p's spec cannot write checkpoints.
+// For returns a copy of k for a run of p. Checkpoints of the run also save the value to which watched
+// points, for example the numbers that an observer collects; watched may be nil. If the run can continue
+// from the checkpoint k.From, For sets *watched to the saved value. If it cannot, the copy has no From. If
+// runs of p's spec cannot write checkpoints, the copy is zero.
 func (k Keep) For(p *Prepared, watched any) Keep {
 	if p.Spec.CanKeep() != nil {
 		return Keep{}
@@ -80,9 +81,9 @@ type keeper struct {
 // Outcome is the result of a training: the result of package sim and, if the spec asks for it, the averaged model.
 type Outcome struct {
 	*sim.Result
-	// Averaged is the mean of the broadcasts that Spec.Average asks for, or nil if it asks for none.
-	// Broadcasts is how many there are. The mean is computed from messages that are sent to all
-	// clients, so it costs no privacy.
+	// Averaged is the mean of broadcasts (global models) that Spec.Average asks for, or nil if it asks for
+	// none. Broadcasts is the number of broadcasts in the mean. The mean is computed from messages that
+	// are sent to all clients, so it costs no privacy.
 	Averaged   []float32
 	Broadcasts int
 }

@@ -35,11 +35,15 @@ func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (cla
 	if err := p.made(); err != nil {
 		return claim.Report{}, err
 	}
-	var events []dp.Event
+	var named []dp.Event // the first event of each name, or a few more
 	for i := range result.Ledgers {
-		events = append(events, result.Ledgers[i].Events()...)
+		for e := range result.Ledgers[i].All() {
+			if n := len(named); n == 0 || named[n-1].Noise.Name != e.Noise.Name {
+				named = append(named, e)
+			}
+		}
 	}
-	names, _ := dp.Names(events)
+	names, _ := dp.Names(named)
 	return p.report(names, func(acc dp.Accountant) (claim.Privacy, error) {
 		released, err := claim.OfLedgers(ctx, acc, result.Ledgers, !p.Config.Partition.Disjoint(), p.Delta)
 		if err != nil || p.Config.Adapt == 0 {

@@ -9,20 +9,26 @@ import (
 	"proactivedp/sim"
 )
 
-// Proxy returns the settings of a cheaper training that has about the same accuracy. Use it to compare settings
-// (Sander, Stock, Sablayrolles, "TAN without a burn", arXiv 2210.03403, Section 3). The sample size s and the noise
-// multiplier σ are multiplied by f, the step size η₀ is divided by f, and the number of rounds T stays the same. So
-// each step η₀(Σ∇ + σCn) has the same signal and the same added noise; only the sampling error of a smaller sample is
-// larger. The cost is multiplied by f. β is divided by f for the schedule linear and by √f for sqrt, so that η̄_i
-// falls in the same way over the rounds. Sample sizes are rounded to whole records, and the resulting ratio is used
-// for everything else.
+// Proxy returns the settings of a cheaper training, called a proxy, that has about the same accuracy. Use
+// it to compare settings without running them in full (Sander, Stock, Sablayrolles, "TAN without a burn",
+// arXiv 2210.03403, Section 3).
 //
-// A proxy has little noise, so it costs far more privacy than the training whose accuracy it predicts: do not publish
-// it as private. It has no target ε.
+// The batch size s and the noise multiplier σ are multiplied by f in (0, 1], the step size η₀ is divided
+// by f, and the number of rounds T stays the same. A round moves the parameters by η₀(G + σCn), where G is
+// the sum of the batch's clipped gradients, C the clipping norm, and n standard normal noise. G and σ
+// shrink by f and η₀ grows by 1/f, so the signal and the noise stay the same. Only the sampling error is
+// larger, because the batch is smaller. The cost is multiplied by f.
 //
-// f is in (0, 1]; 1 gives the run itself. It is an error if the spec has no noise, if a sample would
-// have less than one record, or if the spec has settings that depend on the number of gradients in a
-// round (the delay sqrt, adaptive sample sizes).
+// β, the constant of the step size schedules linear and sqrt, is changed so that the step size falls in
+// the same way over the rounds: it is divided by f for linear and by √f for sqrt. Batch sizes are rounded
+// to whole records, and the ratio of the rounded sizes is used in place of f for everything else.
+//
+// A proxy has little noise, so it costs far more privacy than the training whose accuracy it predicts: do
+// not publish it as private. It has no target ε.
+//
+// With f = 1 the proxy is the training itself. It is an error if the spec has no noise, if a batch would
+// have less than one record, or if the spec has settings that depend on the number of gradients in a round
+// (the delay sqrt, adaptive batch sizes).
 func (s Spec) Proxy(f float64) (Spec, error) {
 	if f == 1 {
 		return s, nil
@@ -106,10 +112,13 @@ const (
 // ratio is small, because sampling noise is concentrated in the directions that are learnt.
 const sampled = 0.01
 
-// ProxyFraction returns a fraction f for [Spec.Proxy], such that the proxy (cheaper training) still predicts the
-// accuracy of p well. size is p's batch size. A smaller batch adds sampling noise, so f is the smallest fraction at
-// which this noise is small enough. f is larger if the proxy's work then still stays within a limit. coarse ≥ 1 makes
-// a proxy cheaper and less accurate: it may do only 1/coarse of the work, with coarse times the sampling noise.
+// ProxyFraction returns a fraction f for [Spec.Proxy] with which the proxy (a cheaper training) still
+// predicts the accuracy of p well. size is p's batch size. Smaller batches add sampling noise.
+// ProxyFraction returns the smallest f at which this noise is small compared with the privacy noise, or a
+// larger f if the proxy then still does less work than a fixed limit.
+//
+// coarse ≥ 1 makes proxies cheaper and less accurate: it multiplies the sampling noise that is allowed,
+// and divides the limit on the work.
 func (p *Prepared) ProxyFraction(size, coarse float64) float64 {
 	work := convexWork
 	if IsNetwork(p.Spec.Model) {

@@ -44,8 +44,8 @@ type Inputs struct {
 	// Kinds says what the columns of a CSV file held, see table.ParseColumns. It is absent for
 	// numbers.
 	Kinds string `json:"column_kinds,omitempty"`
-	// LabelColumn is the name of the column of a CSV file that had the labels or targets. Files to be labelled
-	// may have it.
+	// LabelColumn is the name of the column of a CSV file that had the labels or targets. A file for
+	// predictions may have this column or not.
 	LabelColumn string `json:"label_column,omitempty"`
 	// Form is the form in which the file had the records. Other files to be labelled are read in the
 	// same form, unless an option says otherwise.
@@ -60,8 +60,8 @@ type FileForm struct {
 	ZeroBased  bool   `json:"zero_based,omitempty"` // indices of a LIBSVM file count from 0
 	Arrays     string `json:"arrays,omitempty"`     // names of the arrays of an archive, see numpy.ParseArrays
 	Image      string `json:"image,omitempty"`      // shape of the image that a row is, see data.ParsePixelGrid
-	// Pixels has the numbers of the darkest and the brightest pixel, see data.ParseBounds, in a file of
-	// the kind PixelKind.
+	// Pixels says which numbers in a file of images stand for the darkest and the brightest pixel, see
+	// data.ParseBounds. It is used for files of the kind PixelKind.
 	Pixels    string `json:"pixels,omitempty"`
 	PixelKind string `json:"pixel_kind,omitempty"`
 }
@@ -128,8 +128,9 @@ type Saved struct {
 	ParamsSHA256 string       `json:"params_sha256"`
 	Privacy      claim.Report `json:"privacy"`
 	Releases     []dp.Release `json:"releases"`
-	// Statement is the guarantee of a model that was trained in stages, if stages were chosen by
-	// earlier releases. For such a model, Privacy has only the budget that the whole training keeps.
+	// Statement is the privacy statement of a model that was trained in several stages, each chosen by the
+	// results of the stages before. For such a model, Privacy has only the budget that limits all stages
+	// together. For other models Statement is "".
 	Statement string `json:"statement,omitempty"`
 
 	params []float32

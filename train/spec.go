@@ -94,10 +94,10 @@ type Spec struct {
 	Split string `json:"split,omitempty"`
 
 	Delta float64 `json:"delta"` // δ of every statement, in (0, 1); 0 means 1/N_c
-	// Holdout is the fraction of the training records, in (0, 1), that is held out of training and used for
-	// evaluation instead of the test set. 0 holds out none. A hash of each record, keyed by the seed, selects them,
-	// so their number varies, see [data.HoldOut]. Fold, from 0, says which fraction is held out. Each fold holds out
-	// other records.
+	// Holdout is the fraction of the training records, in (0, 1), that is held out of training and used
+	// for evaluation instead of the test set. 0 holds out none. A hash of each record, keyed by the seed,
+	// selects them, so their number varies, see [data.HoldOut]. Fold is the number, from 0, of the
+	// held-out part: each value holds out other records, as in cross-validation.
 	Holdout    float64 `json:"holdout,omitempty"`
 	Fold       int     `json:"fold,omitempty"`
 	Seed       uint64  `json:"seed"`
@@ -118,8 +118,9 @@ type Spec struct {
 	// "none", "ema:D" or "tail:F", see Outcome.
 	Average string `json:"average,omitempty"`
 	// Metric is the metric by which models of these settings are compared, see models.ParseMetric. ""
-	// means accuracy, or r2 for the model "linear". It changes no training. Results that compare models have this metric where
-	// their keys say accuracy; Report.TestAccuracy remains the accuracy.
+	// means accuracy, or r2 for the model "linear". It does not change the training. In results that
+	// compare models, keys named accuracy then have the value of this metric. Report.TestAccuracy is
+	// always the accuracy.
 	Metric string `json:"metric,omitempty"`
 	// ClassWeights multiplies the loss of examples by class, inside the clip, as LABEL:WEIGHT,… with
 	// weights in [1e-3, 1e3]; labels that are not listed have 1. "" weights nothing. The weights must be

@@ -33,7 +33,9 @@ type Participant struct {
 	Run uint64 `json:"run"`
 }
 
-// FirstOfPersons says why persons do not go together with a number of records, of which a client uses the first.
+// FirstOfPersons is the reason, in words, why a guarantee for persons cannot be combined with
+// Participant.Records. That field makes a client use only its first records. Adding a person would shift
+// the records of others out of this part, so one person would change more than their own records.
 const FirstOfPersons = "if a person is added, others' records move beyond the first ones"
 
 // stageID is the part of a checkpoint's identity that describes a stage.

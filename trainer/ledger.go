@@ -151,11 +151,10 @@ func (l *Ledger) events() ([]dp.Event, error) {
 // be at least one.
 //
 // For a single stage it is the interval that package dp/pld certifies. A later stage may have been planned
-// because of results of earlier ones, which composition by dp/pld would not cover. So for several stages
-// Bound returns the sum of ε_i(δ/2^i) for i = 1, 2, …, where ε_i(δ) is the ε of stage i without the
-// others. This is basic composition, which holds for parameters that depend on earlier results (R. Rogers,
-// A. Roth, J. Ullman and S. Vadhan, "Privacy Odometers and Filters: Pay-as-you-Go Composition", NeurIPS
-// 2016).
+// because of results of earlier ones, and composition by dp/pld does not cover such stages. So for several
+// stages, Bound uses basic composition, which does (R. Rogers, A. Roth, J. Ullman and S. Vadhan, "Privacy
+// Odometers and Filters: Pay-as-you-Go Composition", NeurIPS 2016): stage i = 1, 2, … is counted alone, at
+// δ/2^i, and the ε of all stages are added.
 func (l *Ledger) Bound(ctx context.Context, delta float64) (dp.Bound, error) {
 	if l == nil || len(l.Stages) == 0 {
 		return dp.Bound{}, errors.New("the ledger is empty: it has no ε")
@@ -217,8 +216,8 @@ func (l *Ledger) Finished(key string) (Stage, bool) {
 type Budget struct{ Epsilon, Delta float64 }
 
 // Left returns the part of the budget b that the next private training (stage) may cost. The first stage
-// may cost all of b. Stage i = 2, 3, … may cost δ/2^i, and the ε that is left after the costs of the
-// stages before it, see [Ledger.Bound]. If nothing is left, the error is a [*SpentError].
+// may cost all of b. Stage i = 2, 3, … may use δ/2^i, and the ε of b minus the ε of the stages before it
+// as [Ledger.Bound] counts them. If nothing is left, the error is a [*SpentError].
 func (l *Ledger) Left(ctx context.Context, b Budget) (Budget, error) {
 	if err := errors.Join(dp.CheckPositive("epsilon", b.Epsilon), dp.CheckDelta(b.Delta, 0)); err != nil {
 		return Budget{}, err
@@ -278,16 +277,21 @@ func (e *SpentError) Error() string {
 	return text
 }
 
-// Private runs a private training and returns the ledger, in which this training is the last stage. key names the
-// request for the training; [Ledger.Finished] finds the stage by its key.
+// Private runs a private training and returns the ledger, in which this training is the last stage. key
+// names the request for the training; [Ledger.Finished] finds the stage by its key.
 //
-// If the plan does not fit into the budget together with all stages before, or if the ledger cannot be written, the
-// script does not start.
+// If the plan does not fit into the budget together with all stages before, or if the ledger cannot be
+// written, the script does not start.
 //
-// The order of the steps guarantees that the ledger never has less than was spent and reported. First the whole plan
-// is written to the ledger and flushed to disk. Then the script starts. If it reports more than its plan, the ledger
-// is raised before the next line is read. Only then the result is written. So this holds even if a process is killed
-// at any moment. A training that runs again is another stage.
+// The ledger never has less than was spent and reported, even if a process is killed at any moment. The
+// order of the steps ensures that:
+//
+//  1. The whole plan is written to the ledger and flushed to disk.
+//  2. The script starts.
+//  3. If it reports more rounds than its plan has, the ledger is raised before the next line is read.
+//  4. The result is written last.
+//
+// A training that runs again is another stage, and is paid again.
 func (t *Trainer) Private(ctx context.Context, task Task, key string, b Budget) (*Ledger, error) {
 	if t == nil || len(t.command) == 0 {
 		return nil, errNoTrainer

@@ -42,8 +42,8 @@ type Result struct {
 }
 
 // MaxLine, MaxLines and MaxStderr limit the output of one run of the script: the bytes of a line, the
-// number of lines, and the bytes of stderr. What exceeds MaxStderr is dropped; exceeding the others is an
-// error.
+// number of lines, and the bytes of stderr. Too long a line or too many lines are errors. Bytes of stderr
+// beyond the limit are dropped.
 const (
 	MaxLine   = 4096
 	MaxLines  = 1000

@@ -39,8 +39,10 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 type Options struct {
 	// Propose answers the JSON question of POST /propose. If it is nil, the server has no such address.
 	// Only one call runs at a time. It must end soon after ctx is cancelled. If its error wraps an
-	// answer.Problem, the page shows that. While it runs, GET /propose answers with the last line that it
-	// wrote to progress, which the page shows.
+	// answer.Problem, the page shows the problem.
+	//
+	// Propose writes lines about its progress to progress. While it runs, GET /propose answers with the
+	// last line, which the page shows.
 	Propose func(ctx context.Context, question []byte, progress io.Writer) (any, error)
 	Sets    []string // data sets that Propose knows
 }

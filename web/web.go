@@ -1,19 +1,18 @@
-// Package web makes the planner (package answer) a web page: either one HTML file that needs nothing
-// else, or a page from a server on this machine. Both have the same text, style and scripts. The file
-// contains the planner as WebAssembly, which answers questions in the browser. The server answers them
-// in its own process.
+// Package web makes the planner (package answer) a web page: either one HTML file that needs nothing else,
+// or a page from a server on this machine. Both have the same text, style and scripts. The file contains
+// the planner as WebAssembly, which answers questions in the browser. The server answers them in its own
+// process.
 //
 // [Compile] and [Page] make the file, and [Server] serves the page.
 //
 // # The page inside the program
 //
 // make build and make release write the page to made/planner.html and build the program with the tag
-// "page", which embeds it; see [Made]. A build without the tag embeds no page, so it cannot contain one of
-// an older source.
+// "page", which embeds it; see [Made]. A build without the tag embeds no page.
 //
-// The page is not committed. It has 1.6 MB compressed, changes with each change of an accountant, and
-// depends on the Go version. The repository would grow by it with each change, branches could not be
-// merged, and a test could compare the page only under one Go version.
+// The page is not committed, because it is made from the source. It has 1.6 MB compressed and changes with
+// each change of an accountant and with each Go version. The repository would grow with each change, and
+// branches could not be merged.
 package web
 
 import (

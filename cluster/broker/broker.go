@@ -34,7 +34,7 @@ type Engine struct {
 	// Keyring has the broker's users and its TLS certificate. If it is nil, everybody who reaches
 	// the broker may do everything, which is allowed only on loopback.
 	Keyring *Keyring
-	// Allow returns what a user of the keyring may do.
+	// Allow returns the permissions of a user of the keyring.
 	Allow func(User) Permissions
 	// Log, unless it is nil, receives the broker's log messages.
 	Log func(level, text string)
@@ -102,9 +102,9 @@ func (e Engine) checkFree(ctx context.Context) error {
 	return err
 }
 
-// MaxMessage returns the size limit of messages at the broker, in bytes. For a broker that runs elsewhere (e.URL), it
-// connects as p, as Dial does, and asks. For a broker that Start would start, the limit is known without a
-// connection; MaxMessage then returns an error if the broker cannot listen at its address.
+// MaxMessage returns the largest message, in bytes, that the broker accepts. If the broker runs elsewhere
+// (e.URL), MaxMessage connects to it as p, as Dial does, and asks. For a broker that Start would start, it
+// needs no connection; it then returns an error if the broker cannot listen at its address.
 func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
 	if e.URL == "" {
 		return startedMaxMessage, e.checkFree(ctx)

@@ -27,7 +27,7 @@ func (e Engine) Start(context.Context) (*Broker, error) {
 	return &Broker{e}, nil
 }
 
-// URL returns where others reach the broker.
+// URL returns the URL at which other processes reach the broker.
 func (b *Broker) URL() string { return b.engine.URL }
 
 // Connect connects this process to the broker.

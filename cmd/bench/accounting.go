@@ -26,10 +26,12 @@ func writeAccounting(w io.Writer, runs int) error {
 		"A time is processor time, the median of %d runs of one setting; median, 90 %%, 99 %% and longest are over the settings. ε and the noise "+
 		"multiplier σ are for Poisson sampling and add-or-remove adjacency; the comparison and the frontier of a plan also have "+
 		"replace-one.\n\nThe width of an interval is relative to its upper end. The target is %v %%, and %[4]v %% for ε below "+
-		"%[3]v, where a relative width means less.\n\nThe reference settings are those for which public libraries have computed ε, and the reference budgets those for which they have computed σ. "+
-		"Random settings are log-uniform, with sample rate q in [%[5]g, %[6]g], σ in [%[7]g, %[8]g], T steps in [%[9]g, %[10]g] and δ in "+
-		"[%[11]g, %[12]g]. Different rounds have σ in [%[13]v, %[14]v] and q in [%[15]v, %[16]v], log-uniform, and δ = %[17]v. Random plans are log-uniform, with N records in [10⁴, 10⁷], k epochs in [2, 200] and ε in [0.01, 5]; δ is 1/N, "+
-		"σ is the least and T the least number of steps that the paper's Theorem simpleF allows.\n\n",
+		"%[3]v, where a relative width means less.\n\nThe rows of the table are for these settings:\n\n"+
+		"- *Reference settings* and *reference budgets* are those for which public libraries have computed ε, or σ.\n"+
+		"- *Random settings* have a sample rate q in [%[5]g, %[6]g], σ in [%[7]g, %[8]g], T steps in [%[9]g, %[10]g] and δ in "+
+		"[%[11]g, %[12]g].\n- *Different rounds* have σ in [%[13]v, %[14]v] and q in [%[15]v, %[16]v], and δ = %[17]v.\n"+
+		"- *Random plans* have N records in [10⁴, 10⁷], k epochs in [2, 200], ε in [0.01, 5] and δ = 1/N. Their σ and T are the least that "+
+		"the paper's Theorem simpleF allows.\n\nRandom numbers are drawn uniformly on a logarithmic scale.\n\n",
 		runs, 100*pld.DefaultAccuracy, smallEpsilon, 100*smallAccuracy,
 		minRate, float64(maxRate), minSigma, maxSigma, float64(minRounds), maxRounds, minDelta, maxDelta,
 		mixedMinSigma, float64(mixedMaxSigma), mixedMinRate, mixedMaxRate, mixedDelta)

@@ -38,7 +38,7 @@ func main() {
 	alone := flag.Bool("accounting", false, "measure only the accounting, in this process, and print its rows")
 	scaleDir := flag.String("scale", "",
 		"measure only the cost for different numbers of clients and parameters, and write figures to this folder")
-	scaleAgain := flag.String("scale-redraw", "", "draw the figures of this folder, which -scale wrote, again from its data")
+	scaleAgain := flag.String("scale-redraw", "", "draw the figures and write the README of this folder, which -scale wrote, again from its data")
 	scaleOne := flag.String("scale-run", "", "measure one such run, given as JSON, in this process")
 	ownDir := flag.String("own", "", "compare auto with plain stages on tables treated as own files, and write this folder")
 	flag.Parse()

@@ -378,11 +378,13 @@ auto − plain, in percentage points of test accuracy, with the standard error o
 
 ![difference of the accuracies against ε](figure.png)
 
-- On %d tables at ε = %v, the difference is %+.2f points on average, and %+.2f on the worst table.
-- In all %d cases (the first %d tables also at other ε), the difference is %+.2f points on average, and %+.2f in
-  the worst case.
-- At ε = %v, auto also got a target accuracy: the baseline (always the most frequent class) plus %g of the plain
-  trainings' gain over it. Of %d plain trainings that reach the target, auto with the same seed reports success in %d.
+- On %d tables at ε = %v, the accuracy of auto is %+.2f points from that of plain training on average, and %+.2f
+  points on the worst table.
+- In all %d cases (the first %d tables also at other ε), the accuracy of auto is %+.2f points from that of plain
+  training on average, and %+.2f points in the worst case.
+- At ε = %v, auto also got a target accuracy. It is above the baseline (always predicting the most frequent class) by %g
+  times as much as plain training is. %d plain trainings reached the target. With their seeds, auto reported success in
+  %d cases.
 
 The number of records that auto holds out was chosen after runs on the first six tables, so these six are no
 independent test.

@@ -130,7 +130,7 @@ virtual,lenet-relu,1,2,300,6,99.5,1e+07,9e+06,2e+07,1e+06,1.0009e+06,30,10.008
 	}
 	for name, q := range map[string]scaleQuantity{scalePicture: timeCost, scaleMemory: memoryCost} {
 		var drawn bytes.Buffer
-		if err := q.draw(&drawn, points, law, scaleCaption(cpu.Describe(), runtime.NumCPU(), law, 3)); err != nil {
+		if err := q.draw(&drawn, points, law, scaleCaption(&scaleManifest{Machine: cpu.Describe(), CPUs: runtime.NumCPU(), Runs: 3, Law: *law})); err != nil {
 			t.Fatal(err)
 		}
 		if read(name) != drawn.String() {
@@ -141,8 +141,8 @@ virtual,lenet-relu,1,2,300,6,99.5,1e+07,9e+06,2e+07,1e+06,1.0009e+06,30,10.008
 
 // The data hold what the pictures show. A table without rows is refused.
 func TestStoredScale(t *testing.T) {
-	points := []scalePoint{{Runner: train.HogwildRunner, Model: train.Ridge, Clients: 5, Params: 69, Nanoseconds: 1000,
-		Least: 900, Most: 2000, MiB: 20}}
+	points := []scalePoint{{Runner: train.HogwildRunner, Model: train.Ridge, Processors: 2, Clients: 5, Params: 69, Updates: 50,
+		Rate: 1e5, Nanoseconds: 1000, Least: 900, Most: 2000, Gradient: 7, MiB: 20}}
 	rows := scaleRecords(points, &scaleLaw{})
 	got, err := storedScale(results.Table{Header: rows[0], Rows: rows[1:]})
 	if err != nil || !slices.Equal(got, points) {

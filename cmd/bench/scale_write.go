@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strconv"
 	"time"
@@ -25,35 +26,37 @@ const (
 
 // writeScale writes the folder: figures, data, manifest and README.
 func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error {
-	caption := scaleCaption(cpu.Describe(), runtime.NumCPU(), law, runs)
+	m := scaleManifest{cpu.Describe(), runtime.NumCPU(), runs, *law, time.Now().UTC().Format(time.DateOnly), runtime.Version()}
+	caption := scaleCaption(&m)
 	return results.WriteFiles(dir, map[string]func(io.Writer) error{
 		scalePicture: func(w io.Writer) error { return timeCost.draw(w, points, law, caption) },
 		scaleMemory:  func(w io.Writer) error { return memoryCost.draw(w, points, law, caption) },
 		scaleReadme: func(w io.Writer) error {
-			return report.WriteMarkdown(w, func(w io.Writer) error { return writeScaleReadme(w, points, law, runs) })
+			return report.WriteMarkdown(w, func(w io.Writer) error { return writeScaleReadme(w, points, &m) })
 		},
 	}, scaleRecords(points, law), map[string]any{
-		"command": "make scale", "version": version.Get().Source(), "go": runtime.Version(),
-		"machine": cpu.Describe(), "cpus": runtime.NumCPU(), "made": time.Now().UTC().Format(time.DateOnly),
-		"runs": runs, "law": law, "configurations": scaleRuns(), "manifest_sha256": "",
+		"command": "make scale", "version": version.Get().Source(), "go": m.Go,
+		"machine": m.Machine, "cpus": m.CPUs, "made": m.Made, "runs": m.Runs, "law": law, "configurations": scaleRuns(), "manifest_sha256": "",
 		"files": []string{scalePicture, scaleMemory, results.TableFile, scaleReadme},
 	})
 }
 
-func scaleCaption(machine string, cpus int, law *scaleLaw, runs int) string {
-	return fmt.Sprintf("%s, %d processors; virtual runs on one of them, hogwild on all. %s Medians of %d runs, bands "+
-		"from the least to the most. %s",
-		machine, cpus, scaleSetting, runs, lawText(law))
+func scaleCaption(m *scaleManifest) string {
+	return fmt.Sprintf("%s, %d processors. Virtual runs used one processor, and hogwild runs all. %s Medians of %d runs. The "+
+		"shading shows the smallest and the largest measured value. %s",
+		m.Machine, m.CPUs, scaleSetting, m.Runs, lawText(&m.Law))
 }
 
 // scaleSetting describes what all runs have in common.
-const scaleSetting = "Synthetic rows with 30 entries, or images; batch size 1, permissible delay 1, the paper's noise and default times."
+const scaleSetting = "The data are synthetic: rows with 30 nonzero entries for logistic regression, images for networks. " +
+	"Batch size 1, permissible delay 1 round, the paper's noise, and default durations of rounds and messages."
 
-// lawText returns the law, and how well it fits, in words.
+// lawText returns the law and its errors in words. A caption of the pictures and the README print it.
 func lawText(l *scaleLaw) string {
-	return fmt.Sprintf("Law, of logistic regression by virtual: ns = %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, "+
-		"where m = log2 max(1, 4(n+3)d/%v KiB), within %.0f %% (root mean square %.0f %%); "+
-		"bytes = %.1f MiB + n·(%.3g + %.2f·4d), within %.0f %%.",
+	return fmt.Sprintf("The law was fitted to logistic regression with the runner virtual, for n clients and d parameters. "+
+		"Processor time of a client round in nanoseconds: %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, "+
+		"where m = log2 max(1, 4(n+3)d/c) for a cache of c = %v KiB. Measured times differ from this by at most %.0f %% (root mean "+
+		"square: %.0f %%). Memory in bytes: %.1f MiB + n·(%.0f + %.2f·4d). Measured memory differs from this by at most %.0f %%.",
 		l.A, l.B, l.C, l.E, l.F, l.Cache/1024, 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors,
 		100*l.Memory.Worst)
 }
@@ -104,18 +107,17 @@ func scaleFigures(points []scalePoint) []figure {
 		of := thousands(float64(p.Clients)) + " clients, logistic regression, virtual"
 		all = append(all,
 			figure{of, "client rounds per second of one processor", 1e9 / p.Nanoseconds, 0, "", rate, leastRate},
-			figure{of, "client rounds per second by wall-clock time", p.Rate, 0, "", noTarget, 0},
+			figure{of, "client rounds per second by wall-clock time", math.Round(p.Rate/1000) * 1000, 0, "", noTarget, 0},
 			figure{of, "peak memory of the process", p.MiB, 0, " MiB", memory, mostMiB})
 	}
 	return all
 }
 
-func writeScaleReadme(w io.Writer, points []scalePoint, law *scaleLaw, runs int) error {
-	fmt.Fprintf(w, "# Scale\n\nMade by `make scale` on %s, %s, %d processors, %s; medians of %d runs, each in a "+
-		"separate process.\n\n"+
-		"![processor time of a client round](%s) ![memory](%s)\n\n",
-		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs, scalePicture,
-		scaleMemory)
+func writeScaleReadme(w io.Writer, points []scalePoint, m *scaleManifest) error {
+	fmt.Fprintf(w, "# Scale\n\nThis page shows how much processor time and memory a training needs, for different numbers of "+
+		"clients and sizes of the model. Made by `make scale` on %s, %s, %d processors, %s. Values are medians of %d runs, each "+
+		"in a separate process.\n\n![processor time of a client round](%s) ![memory](%s)\n\n",
+		m.Made, m.Machine, m.CPUs, m.Go, m.Runs, scalePicture, scaleMemory)
 	fmt.Fprintf(w, "%s The runner virtual (a simulated clock) uses one processor, and the runner hogwild (a goroutine for each client) "+
 		"uses all. Time is the processor time of the process "+
 		"in the training loop, which other programs "+
@@ -125,17 +127,18 @@ func writeScaleReadme(w io.Writer, points []scalePoint, law *scaleLaw, runs int)
 	for _, f := range scaleFigures(points) {
 		fmt.Fprint(w, f)
 	}
-	fmt.Fprintf(w, "\n## Law\n\nA law, fitted to these measurements, predicts the processor time of a client round in nanoseconds, and the memory. "+
-		"n is the number of clients, and d the number of parameters.\n\n%s\n\nThe law was not fitted to networks. For networks it "+
-		"predicts the time of a round without the gradient; the time of the gradient, measured separately, is added. "+
-		"m is the number of doublings by which the models of all clients and three more vectors exceed a fast "+
-		"memory. The size of this memory is the power of two for which the law fits best.\n\n", lawText(law))
+	fmt.Fprintf(w, "\n## Law\n\nA law predicts the processor time of a client round, and the peak memory. Use it to estimate the "+
+		"cost of a training with other numbers of clients and parameters.\n\n%s\n\nThe term with m counts how much slower memory "+
+		"is than the processor's cache. The models of all clients and three more vectors need 4(n+3)d bytes. m is the number of "+
+		"doublings from a cache of c bytes to this size; c is the power of two for which the law fits best.\n\n"+
+		"The law was not fitted to networks. In their rows, the column of the law is its time of a round plus the time "+
+		"of the gradient, which was measured separately.\n\n", lawText(&m.Law))
 	fmt.Fprint(w, "| runner | model | d | clients | client rounds per second | ns of processors a round | law, ns | "+
 		"peak memory, MiB | law, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, p := range points {
 		lawNs, lawMiB := "–", "–"
 		if p.Runner == train.VirtualRunner {
-			lawNs, lawMiB = thousands(lawNanoseconds(p, law)), thousands(law.MiB(p.Clients, p.Params))
+			lawNs, lawMiB = thousands(lawNanoseconds(p, &m.Law)), thousands(m.Law.MiB(p.Clients, p.Params))
 		}
 		rate := thousands(p.Rate)
 		if p.Rate < 100 {

@@ -100,6 +100,8 @@ func addHelpAll(root *cobra.Command) {
 // shown returns how many flags are not hidden.
 func shown(flags *pflag.FlagSet) int {
 	count := 0
+	defer func(sorts bool) { flags.SortFlags = sorts }(flags.SortFlags)
+	flags.SortFlags = false // the order does not matter here, and each command counts when the program starts
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			count++

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/data"
 	"proactivedp/internal/f32"
 )
 
@@ -22,8 +23,29 @@ func TestMain(m *testing.M) {
 		// Hundreds of commands run in this process, see runHere: most of a small heap is collected
 		// for nothing. The program that scripts start is as it is.
 		debug.SetGCPercent(800)
+		cli.Draw = drawnOnce(cli.Draw)
 	}
 	testscript.Main(m, map[string]func(){"proactivedp": main})
+}
+
+// drawnOnce returns draw for tests that need few sets often: it draws each of them once. Each caller gets its own
+// Dataset, because commands write notes into it. The rows are shared, because they are read-only.
+func drawnOnce(draw func(string) (*data.Dataset, error)) func(string) (*data.Dataset, error) {
+	var mutex sync.Mutex
+	sets := map[string]*data.Dataset{}
+	return func(name string) (*data.Dataset, error) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if sets[name] == nil {
+			d, err := draw(name)
+			if err != nil {
+				return nil, err
+			}
+			sets[name] = d
+		}
+		d := *sets[name]
+		return &d, nil
+	}
 }
 
 // TestScripts runs testdata/*.txtar: the program as a user runs it, without

@@ -42,8 +42,9 @@ const (
 	MaxBins = 64
 )
 
-// Norm is the Euclidean norm of the features of each record. The bias of a linear model acts like a feature that is
-// always 1; with a norm of 10, it is a small part of a clipped gradient.
+// Norm is the Euclidean norm of the features of each record. It makes the features large compared with the
+// bias of a linear model, which acts like one more feature with the value 1. So the bias takes only a
+// small part of a clipped gradient.
 const Norm = 10
 
 // Prefix is the beginning of the text of every Map, such as hog:4:8.

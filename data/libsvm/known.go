@@ -119,8 +119,8 @@ func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, 
 	return set, nil
 }
 
-// Verify returns an error that lists the differences between d and the data set k: in rows, features and label counts
-// or, if these agree, in the hash of the content.
+// Verify returns an error if d is not the published data set k. The error lists the differences in the
+// numbers of rows, features and labels. If these agree, Verify compares the hash of the content.
 func (k Known) Verify(d *data.Dataset) error {
 	var errs []error
 	differ := func(field string, found, expected any) {

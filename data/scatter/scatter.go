@@ -62,11 +62,13 @@ const (
 	MaxSide = 128
 )
 
-// Norm is about the root mean square of the Euclidean norm of an image's features. It is exact for the random images
-// from which the package's constants were computed.
+// Norm is the size to which features are scaled: for the random images from which the package's constants
+// were computed, the root mean square of the Euclidean norm of an image's features is Norm. For other
+// images it is about Norm.
 const Norm = 10
 
-// Name is "scatter", the text of the zero Map. The text of every other Map begins with it.
+// Name is the name of scattering features in texts: "scatter" is the zero Map, with all defaults. The text
+// of any other Map is Name followed by options.
 const Name = "scatter"
 
 // String returns the map as text, which Parse reads. It has the options that are not zero.

@@ -1,15 +1,17 @@
-// Package synth generates synthetic stand-ins for the real data sets, of the same shape, for use when those are not
-// available. They have nobody's data. Dataset.Synthetic marks them, and every result that is computed from them says
-// so.
+// Package synth generates synthetic stand-ins for the real data sets, of the same shape, for use when
+// those are not available. They have nobody's data. Dataset.Synthetic marks them, and every result that is
+// computed from them says so.
 //
 //	d, err := synth.Make("synth-mnist:7000", rng.New(1))
 //
-// A sparse row has a number of categorical attributes with skewed frequencies, one-hot coded. As in
-// the real sets, they depend on each other: with some probability, an attribute takes the level at
-// a quantile that the whole row shares. A logistic teacher draws the label: P(label = 1) =
-// 1/(1+exp(-a·(z-z₀))), where z is the sum of one normal weight for each level of the row. z₀ and a
-// are computed from the generated rows. z₀ makes the classes as balanced as in the real set, and a
-// makes the teacher's accuracy, which is the best possible one, equal to what the real set allows.
+// The tables resemble the real ones. A row has categorical attributes with skewed frequencies, one-hot
+// coded. Attributes depend on each other: each row has a random quantile, and with some probability an
+// attribute takes the level at that quantile.
+//
+// Labels follow a logistic model: P(label = 1) = 1/(1+exp(-a·(z-z₀))), where z is the sum of one normal
+// weight for each level of the row. The constants are computed from the generated rows: z₀ such that the
+// classes are as balanced as in the real set, and a such that the best possible accuracy equals the
+// accuracy that is possible on the real set.
 package synth
 
 import (

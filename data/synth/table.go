@@ -81,6 +81,45 @@ func Table(root *rng.Root, name string, s TableShape) (*data.Dataset, error) {
 	return d, nil
 }
 
+// targetSpread is the standard deviation of the targets of Numbers, as a fraction of half the range of their bounds.
+const targetSpread = 0.4
+
+// Numbers returns a random table with this name whose targets are real numbers within the bounds b, drawn from root. All
+// values are in [0, 1], and s.Classes and s.Share must be 0. A target is a linear function of every third feature plus a
+// normal error. s.Noise is the part of the variance of the targets that this error has: R² is at most about 1 − s.Noise.
+func Numbers(root *rng.Root, name string, s TableShape, b data.TargetBounds) (*data.Dataset, error) {
+	if s.Classes != 0 || s.Share != 0 {
+		return nil, fmt.Errorf("%d classes and share = %v of a table of numbers, must be 0", s.Classes, s.Share)
+	}
+	s.Classes = 2
+	d, err := Table(root, name, s)
+	if err != nil {
+		return nil, err
+	}
+	weights, errors := root.Stream(rng.Synthetic, 11, attributeStream), root.Stream(rng.Synthetic, 11, rowStream)
+	weight, norm := make([]float64, s.Features), 0.0
+	for f := 0; f < s.Features; f += informative {
+		weight[f] = weights.Normal()
+		norm += weight[f] * weight[f]
+	}
+	sums, mean, variance := make([]float64, d.Len()), 0.0, 0.0
+	for i := range sums {
+		row := d.Row(i)
+		for j, f := range row.Index {
+			sums[i] += weight[f] * float64(row.Value[j]) / math.Sqrt(norm)
+		}
+		mean += sums[i] / float64(len(sums))
+	}
+	for _, v := range sums {
+		variance += (v - mean) * (v - mean) / float64(len(sums))
+	}
+	for i, v := range sums {
+		z := math.Sqrt(1-s.Noise)*(v-mean)/math.Sqrt(variance) + math.Sqrt(s.Noise)*errors.Normal()
+		sums[i] = b.Original(targetSpread * z)
+	}
+	return d.WithTargets(b, sums)
+}
+
 func (s TableShape) class(from *rng.Stream) int {
 	share := s.Share
 	if share == 0 {

@@ -249,8 +249,9 @@ func (c *Columns) listed(name string) (column, bool) {
 	return k, listed
 }
 
-// Ignoring returns c with the line NAME,ignored, added, unless c already lists that name. Use it before you save a
-// model: the model then accepts files with and without this column. The name must not contain *. c may be nil.
+// Ignoring returns c with the line NAME,ignored, added. Use it before you save a model: the model then
+// accepts files with and without this column. If c already lists that name, Ignoring returns c unchanged.
+// The name must not contain *. c may be nil.
 func (c *Columns) Ignoring(name string) (*Columns, error) {
 	if _, listed := c.listed(name); listed {
 		return c, nil

@@ -64,16 +64,17 @@ type Options struct {
 	// Named are the names of the required features. The data set has them in this order, whatever
 	// the order of the columns. nil means any features, in the order of the columns.
 	Named []string
-	// NoHeader means that the first line is a record. The columns are named 1, 2 and so on. If
-	// Unlabelled files lack the column of labels, its number is left out.
+	// NoHeader means that the first line is a record and not a header. The columns are then named 1, 2 and
+	// so on. If files without the column of labels are allowed (Unlabelled), the other columns keep the
+	// names that they have in files with it: the number of the missing column is skipped.
 	NoHeader bool
 	// HeaderLine is the number of the line that names the columns. The lines before it are not read.
 	// 0 means the first line; names that are all numbers are then refused, because the line is
 	// probably a record.
 	HeaderLine int
 	Numbers    Numbers // how numbers are written
-	// Saturate reads a number beyond the range of float32 as the largest one. It is for columns that
-	// will be clamped.
+	// Saturate replaces a number that is too large for a float32 by the largest float32. Use it for
+	// columns whose values will be clamped to bounds.
 	Saturate bool
 	// Test is the path of a second file, whose rows are the test set. It has the same columns by
 	// name, in any order. "" means no second file: the set then counts as published as one.
@@ -91,11 +92,11 @@ type Options struct {
 	Unlabelled bool
 }
 
-// Kept receives the text of columns, such as customer numbers, that are copied unchanged to the output next to the
-// predictions.
+// Kept receives the text of some columns, such as customer numbers. The program copies these columns
+// unchanged to the output, next to the predictions.
 type Kept struct {
-	// Names are the names of the columns. If Options.Named is given and lacks the features of such a
-	// column, the column is not used as a feature.
+	// Names are the names of the columns. If Options.Named is given and does not list such a column, the
+	// column is not used as a feature.
 	Names []string
 	Rows  [][]string // the fields of each row of the data set, in the order of the names
 }
@@ -107,8 +108,9 @@ func Is(path string) bool {
 	return end == ".csv" || end == ".tsv"
 }
 
-// IsText reports whether a file is a table and not in LIBSVM's format, by its first bytes. It looks at the first line
-// that has more than one field, without LIBSVM's comments. In LIBSVM's format, index:value follows the label.
+// IsText reports, from the first bytes of a file, whether the file is a table. The alternative is LIBSVM's
+// format, in which fields of the form index:value follow the label. IsText looks at the first line that
+// has more than one field, without LIBSVM's comments.
 func IsText(start []byte) bool {
 	start = bytes.TrimPrefix(start, []byte(unpack.Mark))
 	for line := range bytes.Lines(start) {

@@ -25,9 +25,9 @@ import (
 // Claim is the privacy guarantee that one accountant proves for a release (a list of rounds). It protects a record
 // or, if Group is above 1, a person with up to Group records.
 type Claim struct {
-	// The three ε are those of a dp.Bound. If the accountant proves no upper end, all three are nil, and
-	// Reason says why. They may be the ε of another release that costs at least as much. Then Kind is
-	// dp.Upper, and Reason describes that release.
+	// EpsilonLower, Epsilon and EpsilonUpper are those of a dp.Bound. If the accountant proves no upper
+	// end, all three are nil, and Reason says why. A claim may also be made for another release that costs
+	// at least as much. Then Kind is dp.Upper, and Reason describes that release.
 	EpsilonLower *float64     `json:"epsilon_lower"`
 	Epsilon      *float64     `json:"epsilon"`
 	EpsilonUpper *float64     `json:"epsilon_upper"`
@@ -83,8 +83,8 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 	return c, nil
 }
 
-// AtMost returns a claim about another release, which costs at most as much as the release of c. The claim keeps only
-// the upper end of ε. why becomes the Reason; it should describe the other release.
+// AtMost returns c as a claim about another release that costs at most as much as the one of c. The new
+// claim has only the upper end of ε. why becomes its Reason, and should describe the other release.
 func (c Claim) AtMost(why string) Claim {
 	if c.EpsilonUpper != nil {
 		zero, upper := 0.0, *c.EpsilonUpper

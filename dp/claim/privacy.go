@@ -15,17 +15,17 @@ type Privacy struct {
 	PerRecord Claim `json:"per_record"`
 }
 
-// AtMost applies [Claim.AtMost] to both views.
+// AtMost returns p with [Claim.AtMost] applied to both claims, PerClient and PerRecord.
 func (p Privacy) AtMost(why string) Privacy {
 	return Privacy{PerClient: p.PerClient.AtMost(why), PerRecord: p.PerRecord.AtMost(why)}
 }
 
-// Plus applies [Claim.Plus] to both views.
+// Plus returns p with [Claim.Plus] applied to both claims, PerClient and PerRecord.
 func (p Privacy) Plus(epsilon float64, why string) Privacy {
 	return Privacy{PerClient: p.PerClient.Plus(epsilon, why), PerRecord: p.PerRecord.Plus(epsilon, why)}
 }
 
-// Least applies [Claim.Least] to both views.
+// Least returns p with [Claim.Least] applied to both claims, PerClient and PerRecord.
 func (p Privacy) Least(o Privacy) Privacy {
 	return Privacy{PerClient: p.PerClient.Least(o.PerClient), PerRecord: p.PerRecord.Least(o.PerRecord)}
 }
@@ -61,11 +61,7 @@ func OfLedgers(
 }
 
 func checkNoise(ledgers []dp.Ledger) error {
-	lists := make([][]dp.Event, len(ledgers))
-	for i := range ledgers {
-		lists[i] = ledgers[i].Events()
-	}
-	if _, err := dp.Compose(lists...); err != nil {
+	if err := dp.CheckNoise(ledgers); err != nil {
 		return fmt.Errorf("ledgers: %w", err)
 	}
 	return nil
@@ -76,9 +72,13 @@ func checkNoise(ledgers []dp.Ledger) error {
 // nothing and are left out. If all are left out, there is one history without events.
 func histories(ledgers []dp.Ledger) []history {
 	var kinds []history
+	var events []dp.Event
 	for i := range ledgers {
-		anonymous := ledgers[i].Named(dp.Noise{})
-		events := anonymous.Events()
+		events = events[:0]
+		for e := range ledgers[i].All() {
+			e.Noise = dp.Noise{}
+			events = append(events, e)
+		}
 		if len(events) == 0 {
 			continue
 		}
@@ -86,7 +86,7 @@ func histories(ledgers []dp.Ledger) []history {
 			kinds[n-1].clients++
 			continue
 		}
-		kinds = append(kinds, history{events, 1})
+		kinds = append(kinds, history{slices.Clone(events), 1})
 	}
 	if len(kinds) == 0 {
 		kinds = []history{{nil, len(ledgers)}}

@@ -7,15 +7,15 @@ import (
 	"proactivedp/rng"
 )
 
-// Released returns the rounds that a record pays for in a training, from the clients' ledgers. If shared,
-// all clients hold every record, and these are the rounds of all clients, grouped by the name of their
-// noise.
+// Released returns the rounds that a record pays for in a training, from the clients' ledgers.
 //
-// Otherwise each record is held by one client, and Released returns rounds that cost at least as much as
-// any client's. They name their noise only if the noise of all clients is from one run of one root. If
-// each client has its own root, nobody knows which client holds a record.
+// If shared is true, all clients hold every record. Released then returns the rounds of all clients,
+// grouped by the name of their noise. If shared is false, each record is held by one client, and nobody
+// need know by which. Released then returns rounds that cost at least as much as those of any client. They
+// name their noise only if the noise of all clients is from one run of one root.
 //
-// Released returns nil for ledgers without rounds, for disjoint data under two mechanisms, and for more
+// Released returns nil for ledgers without rounds. It also returns nil if it cannot list rounds that are
+// expensive enough: if clients that hold separate records have different mechanisms, or if there are more
 // unfinished epochs than [dp.Times] lists.
 func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	names, groups := byRoot(ledgers)
@@ -67,18 +67,17 @@ func ofAll(e dp.Event, clients int) []dp.Event {
 func byRoot(ledgers []dp.Ledger) (names []rng.Name, groups [][]dp.Ledger) {
 	at := map[rng.Name]int{}
 	for _, l := range ledgers {
-		events := l.Events()
-		if len(events) == 0 {
-			continue
+		for e := range l.All() {
+			name := e.Noise.Name
+			i, seen := at[name]
+			if !seen {
+				i = len(names)
+				at[name] = i
+				names, groups = append(names, name), append(groups, nil)
+			}
+			groups[i] = append(groups[i], l)
+			break // the first event names the noise of all
 		}
-		name := events[0].Noise.Name
-		i, seen := at[name]
-		if !seen {
-			i = len(names)
-			at[name] = i
-			names, groups = append(names, name), append(groups, nil)
-		}
-		groups[i] = append(groups[i], l)
 	}
 	return names, groups
 }

@@ -41,8 +41,8 @@ type ClosedForm struct {
 // Report is the privacy of a training, as it is written in JSON. PerClient and PerRecord are the claims of
 // the accountant that certifies the training: package pld, which is tight, or the closed form if only that
 // covers the training. The fields before PerClient repeat PerRecord. Certified has the claims of pld, and
-// ClosedForm those of the closed form. All claims are about the same rounds. Under a filter or a budget,
-// its guarantee replaces all of them.
+// ClosedForm those of the closed form. All claims are about the same rounds. If a filter or a budget
+// limits the rounds, all claims are the guarantee of the filter or budget instead.
 type Report struct {
 	EpsilonLower    *float64     `json:"epsilon_lower"`
 	Epsilon         *float64     `json:"epsilon"`
@@ -130,10 +130,10 @@ func newReport(sigma float64, noise []rng.Name, best, certified Privacy) Report 
 	}
 }
 
-// Current returns r in the layout of this version. Use it for a report that was read from a file, which an older
-// version may have written. There, PerClient, PerRecord and the fields that repeat PerRecord had the claims of the
-// closed form. Current moves these claims to ClosedForm, and puts those of Certified in their place, unless only the
-// closed form covers the training. It returns other reports unchanged.
+// Current returns the report r in the layout of this version. Use it for a report that was read from a
+// file. In the layout of older versions, PerClient, PerRecord and the fields that repeat PerRecord have
+// the claims of the closed form. Current moves these claims to ClosedForm, and copies those of Certified
+// to their place if pld covers the training. It returns other reports unchanged.
 func (r Report) Current() Report {
 	if r.ClosedForm != nil || r.Accountant != (closedform.Accountant{}).Name() {
 		return r

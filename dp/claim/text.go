@@ -183,9 +183,9 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 // described is the largest number of events that are described one by one.
 const described = 3
 
-// Rounds describes the events in words. It describes up to three events one by one, and more of them
-// together, with the range of their rates and noise multipliers, rounded outwards. If none of them is a round
-// of training, it describes all of them one by one. The events must be valid.
+// Rounds describes the events in words. It describes up to three events one by one. It describes more
+// events together, with the range of their rates and noise multipliers, rounded outwards. If no event is a
+// round of training, it describes all of them one by one. The events must be valid.
 func Rounds(events []dp.Event) string {
 	noun := "release"
 	if slices.ContainsFunc(events, func(e dp.Event) bool { return e.Other == "" }) {

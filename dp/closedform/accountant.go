@@ -6,31 +6,35 @@ import (
 	"proactivedp/dp"
 )
 
-// Accountant computes ε by the paper's Theorem simpleF, with its constant γ corrected (see Form). The
-// result is the smallest ε for which the theorem's conditions hold. The conditions are verified at
-// exactly that ε; see [MinEpsilon].
+// Why Accountant may mix rounds. The theorem is stated for one N and one σ.
 //
-// It covers Poisson sampling under add-or-remove adjacency. Rates and noise may differ between
-// events, and so may N. The theorem depends only on the rates q_i = s_i/N: in Lemma lemthree every
-// moment is a multiple of q_i²/(1-q_i) or q_i³/(1-q_i)². Composition adds the moments of rounds on
-// any data sets that hold the record. The conditions need only K/N = Σq_i, s_max/N = max q_i and T,
-// so θ = T·max q_i/Σq_i. To account for several clients that use the same record, concatenate their
-// events.
+// Different N: the theorem depends only on the sample rates q_i = s_i/N. In its Lemma lemthree, the moment
+// of a round is a multiple of q_i²/(1-q_i) or q_i³/(1-q_i)². Composition adds these moments, for rounds on
+// any data sets that hold the record. The conditions need only K/N = Σq_i, s_max/N = max q_i and the
+// number of rounds T, so θ = T·max q_i/Σq_i.
 //
-// If the noise differs, the smallest σ is used for all events, because more noise is
-// post-processing.
+// Different σ: a round with more noise is a round with the smallest σ to which further noise is added.
+// That is post-processing, which costs nothing.
 //
-// If the rates differ, Accountant also computes the ε of the same rounds all at the largest rate,
-// and claims the lesser of the two. That ε may be less, because the theorem's ε grows with θ. It
-// holds for smaller rates: the theorem bounds the dominating pair of every round, (1-q)N(0,σ²) +
-// qN(1,σ²) against N(0,σ²). The pair at a smaller rate follows from that at a larger rate by
-// post-processing, which replaces a part of the outputs by draws from N(0,σ²), and composition
-// preserves this order (Zhu, Dong, Wang, "Optimal accounting of differential privacy via
-// characteristic function", 2022).
+// Different rates: the theorem's ε grows with θ, so it may be smaller for rounds that all have the largest
+// rate. That ε also holds for the real rounds. The theorem bounds a dominating pair of each round,
+// (1-q)N(0,σ²) + qN(1,σ²) against N(0,σ²). The pair at a smaller rate results from the pair at a larger
+// rate by post-processing, which replaces a part of the outputs by draws from N(0,σ²). Composition
+// preserves this order (Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic
+// function", 2022).
+
+// Accountant computes ε by the paper's Theorem simpleF, with its constant γ corrected (see [Form]). The
+// result is the smallest ε for which the conditions of the theorem hold. Every answer is checked: the
+// conditions are evaluated again at exactly that ε; see [MinEpsilon].
+//
+// It covers Poisson sampling under add-or-remove adjacency. Sample rates, noise and the number of records
+// N may differ between events. To account for several clients that use the same record, concatenate their
+// events. If the noise differs, every round is counted with the smallest noise multiplier σ, which costs
+// at least as much. If the rates differ, Accountant also computes the ε of the same rounds with all of
+// them at the largest rate, and returns the smaller of the two.
 //
 // The error wraps dp.ErrNotCovered for everything else: noise too small or rates too large for the
-// theorem, and values outside the ranges. The ranges are N up to 2^53, K/N up to 1e20, σ in
-// [MinSigma, MaxSigma], δ from MinDelta, and ε in [1e-60, 1e30].
+// theorem, and values outside the ranges. The ranges are N up to 2^53, up to 1e20 epochs, σ in [MinSigma, MaxSigma], δ from MinDelta, and ε in [1e-60, 1e30].
 type Accountant struct{}
 
 var _ dp.Accountant = Accountant{}

@@ -91,8 +91,8 @@ func (s Setting) validateRun() error {
 	return nil
 }
 
-// Conditions evaluates each requirement of Theorem Main and of Theorem simpleF independently, at
-// σ_eq = σ_eq(ε, δ) and with the given form of γ:
+// Conditions says by how much the run s meets each requirement of the paper's Theorems Main and simpleF,
+// with the given form of γ. The letters are those of the package comment; g is [G] and h is [H].
 //
 //	Main     sigma    σ ≥ σ_eq
 //	         delta    δ ≤ 1/N
@@ -106,9 +106,9 @@ func (s Setting) validateRun() error {
 //	         treq3    ε ≥ γθ²·k·s̄/N
 //	         treq4    σ ≥ σ_eq
 //
-// treq2 always holds, by the choice of γ. Either theorem's conditions together imply (ε,
-// δ)-differential privacy under add-or-remove adjacency and Poisson sampling. It is claimed only
-// with Corrected; see [Form]. The error lists all invalid arguments, or names a number that leaves
+// treq2 always holds, by the choice of γ. If all conditions of one theorem hold, the run is (ε,
+// δ)-differentially private under add-or-remove adjacency and Poisson sampling. This program claims that
+// only with Corrected; see [Form]. The error lists all invalid arguments, or names a number that leaves
 // the range of float64.
 func Conditions(form Form, s Setting) ([]Condition, error) {
 	if err := errors.Join(form.check(), s.Validate()); err != nil {

@@ -9,24 +9,27 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Form says whether a formula is used as the paper prints it, or as corrected here.
+// The algebra error: the paper substitutes r₀ = ασ into 1/(1-u₀) with u₀ = 2√(r₀σ)/(σ-r₀), which gives
+// (1-α)/(1-α-2√α). It prints (1-√α)² = 1-2√α+α as the denominator instead of 1-α-2√α.
 //
-// In Theorems Main and simpleF, the forms differ in the right-hand side that defines γ. The paper
-// substitutes r₀ = ασ into 1/(1-u₀) with u₀ = 2√(r₀σ)/(σ-r₀), which gives (1-α)/(1-α-2√α). It
-// prints (1-√α)² = 1-2√α+α instead of 1-α-2√α. The printed γ is smaller, by 0.2 to 1.4 % in the
-// paper's settings. For Lemma lemthree and Theorem thm1 see [Moment].
+// Why Main and simpleF hold in both forms: Theorem thm1, without the cubic term of the moments (r = 0),
+// asks for two conditions only. Let q_i be the sample rate of round i, and ᾱ = ε/(γk).
 //
-// Both forms are sound: the error is only in the proof. With ᾱ = ε/(γk), and q_i the sample rate of
-// round i, thm1 at r = 0 asks for two conditions only:
+//   - Σq_i²/(1-q_i) ≤ ε/2. This follows from T ≥ γθ²k²/ε and any γ ≥ 2/(1-ᾱ): then q_i ≤ θk/T ≤ ᾱ/θ,
+//     so the sum is at most θk²/(T(1-ᾱ)) ≤ ε/(γ(1-ᾱ)).
+//   - q_i ≤ 1/(eσ_eq). In simpleF, this is one part of (treq1). In Main, it follows from (minK), (minT)
+//     and ε < ½.
+
+// Form says whether a formula is used as the paper prints it (Printed), or as corrected here (Corrected).
 //
-//   - Σq_i²/(1-q_i) ≤ ε/2. This follows from T ≥ γθ²k²/ε and any γ ≥ 2/(1-ᾱ): q_i ≤ θk/T ≤ ᾱ/θ, so
-//     the sum is at most θk²/(T(1-ᾱ)) ≤ ε/(γ(1-ᾱ)).
-//   - q_i ≤ 1/(eσ_eq). This is one of the two conditions of (treq1) in simpleF. In Main it follows from
-//     (minK), (minT) and ε < ½.
+// In Theorems Main and simpleF, the two forms have different constants γ, because the paper makes an
+// algebra error when it derives γ: see [RHS]. The printed γ is smaller, by 0.2 to 1.4 % in the paper's
+// settings. Nevertheless, both forms of these theorems are true. For Lemma lemthree and Theorem thm1 see
+// [Moment].
 type Form string
 
-// These are the values of [Form]. A guarantee is claimed only with Corrected, whose γ is larger. Printed serves only
-// to compare with the paper's numbers.
+// These are the values of [Form]. A guarantee is claimed only with Corrected, whose γ is larger, so that
+// it needs more rounds. Printed serves only to compare with the paper's numbers.
 const (
 	Corrected Form = "corrected"
 	Printed   Form = "printed"
@@ -82,8 +85,9 @@ func (c *curve) rhs(a, d float64) float64 {
 	return 2/all + 16*a*a/all*(c.sigma/first+e3/(c.sigma*second))*c.exponent
 }
 
-// MaxAlphaBar returns the upper limit of the argument ᾱ of [RHS], which is defined for 0 ≤ ᾱ < this limit. The limit
-// is h(σ) (see H) for the inequality as printed, and min{h(σ), 3-2√2} for the corrected one. σ must be positive.
+// MaxAlphaBar returns the upper limit of ᾱ, the argument alphaBar of [RHS]: at the limit, a denominator of
+// RHS becomes 0. sigma is the noise multiplier σ and must be positive. The limit is h(σ), see [H], for the
+// printed form, and min{h(σ), 3-2√2} for the corrected one.
 func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err
@@ -93,12 +97,13 @@ func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 }
 
 // RHS returns the right-hand side of the inequality that defines the constant γ in Theorems Main and
-// simpleF. With D = 1-ᾱ-2√ᾱ for Corrected and (1-√ᾱ)² for Printed, it is
+// simpleF, for the noise multiplier σ and ᾱ = ε/(γk) (k epochs). With D = 1-ᾱ-2√ᾱ for Corrected and
+// (1-√ᾱ)² for Printed, it is
 //
 //	2/(1-ᾱ) + 16ᾱ/(1-ᾱ)·(σ/D + e³/(σ(σ(1-ᾱ)-2e√ᾱ)))·e^{3/σ²}
 //
 // σ must be positive and ᾱ in [0, MaxAlphaBar). There the value increases strictly with ᾱ, from 2 to
-// infinity.
+// infinity. [GammaAt] solves for γ.
 func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err
@@ -115,8 +120,10 @@ func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	return v, nil
 }
 
-// Gamma returns the constant γ of Theorems Main and simpleF for (ε, δ) and k epochs, that is γ(σ_eq(ε,
-// δ), ε/k); see [GammaAt]. ε must be in [1e-60, 1e30], δ in [MinDelta, 1) and k in [1e-20, 1e20].
+// Gamma returns the constant γ of Theorems Main and simpleF for a privacy budget (ε, δ) and k epochs. The
+// theorems require at least γθ²k²/ε rounds, so a smaller γ means fewer rounds; θ is the largest batch size
+// divided by the mean. Gamma is GammaAt(form, σ_eq(ε, δ), ε/k), see [Sigma]. ε must be in [1e-60, 1e30], δ
+// in [MinDelta, 1) and k in [1e-20, 1e20].
 func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	sigma, err := Sigma(eps, delta)
 	if err := errors.Join(form.check(), err, checkEpochs(k)); err != nil {
@@ -125,13 +132,15 @@ func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	return GammaAt(form, sigma, eps/k)
 }
 
-// GammaAt returns γ(σ, x) of Theorem simpleF, where x = εN/K = ε/k. It is the root of
+// GammaAt returns the constant γ of Theorem simpleF at noise multiplier σ, for x = ε/k, where k is the
+// number of epochs. It is the root γ of
 //
 //	γ = RHS(σ, ᾱ),  ᾱ = x/γ,  ᾱ in (0, MaxAlphaBar)
 //
-// rounded up, with a relative error of at most 1e-13. Exactly one root exists for every σ > 0 and x
-// > 0. Here σ must be in [0.1, 1e35] and x in [1e-250, 1e100]; otherwise GammaAt returns an error.
-// The paper calls γ the "smallest solution", but smaller solutions always exist at ᾱ > h(σ). There,
+// rounded up, with a relative error of at most 1e-13. Exactly one such root exists for every σ > 0 and x >
+// 0. GammaAt returns an error if σ is not in [0.1, 1e35] or x not in [1e-250, 1e100].
+//
+// The paper calls γ the "smallest solution". But smaller solutions always exist at ᾱ > h(σ), where
 // denominators are negative and the proof does not hold.
 func GammaAt(form Form, sigma, x float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxGammaSigma),

@@ -11,8 +11,9 @@ import (
 // Lemma is the value of Condition.Theorem for conditions of the paper's Lemma lemthree.
 const Lemma = "lemthree"
 
-// MomentConditions evaluates the conditions of Lemma lemthree for a round with sample rate q in (0,
-// 1) and noise multiplier σ in [0.1, 1e20], for the moment of integer order λ ≥ 1:
+// MomentConditions says whether the paper's Lemma lemthree may be used for a round, and by how much its
+// conditions are met. The round has the sample rate q in (0, 1) and the noise multiplier σ in [0.1, 1e20].
+// λ ≥ 1 is the integer order of the moment, see [Moment]. The conditions are
 //
 //	Printed    sigma   σ ≥ 216/215
 //	           r0      qσ < 1 (r₀ = qσ is the best choice)
@@ -22,7 +23,8 @@ const Lemma = "lemthree"
 //	           r0      qσ ≤ 1/e
 //	           lambda  λ ≤ σ²
 //
-// U₀ and U₁ are those of the lemma. For the difference between the forms see [Moment].
+// U₀(λ) = 2√(λq)/((1-q)σ) and U₁(λ) = U₀(λ)·e/σ, as in the lemma. For the difference between the forms see
+// [Moment].
 func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, error) {
 	if err := checkMoment(form, q, sigma, lambda); err != nil {
 		return nil, err
@@ -45,40 +47,45 @@ func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, err
 	}, nil
 }
 
-// Moment returns the bound of Lemma lemthree on the moment of order λ
+// Moment returns a bound on the moment of order λ of the privacy loss of one round, by the paper's Lemma
+// lemthree, in nats. The moment is ln E[exp(λ·L)], where L is the privacy loss. Moments of rounds add up,
+// and ε follows from their sum. The round has the sample rate q and the noise multiplier σ, under
+// add-or-remove adjacency and Poisson sampling.
 //
-//	α(λ) = ln E[exp(λ·privacy loss)]
-//
-// of one round with sample rate q and noise multiplier σ, under add-or-remove adjacency and Poisson
-// sampling, in nats. Both forms have the quadratic term
+// Corrected is the quadratic term of the lemma,
 //
 //	λ(λ+1)q²/((1-q)σ²)
 //
-// Printed adds (r/r₀)·λ²(λ+1)q³/((1-q)²σ³), as the paper does. The paper's proof of this cubic term
-// does not hold. It sums a geometric series of ratio U₀(λ) = 2√(λq)/((1-q)σ). But its own steps
-// bound the ratio only by √(λ/σ) times that, and λ goes up to σ². With the conditions of Corrected,
-// the term is not needed, as follows.
-//
-// Let n = λ-1, m = σ² and J ~ Bin(n, q). α(λ) is at most ln E[exp(K(K-1)/2m)] with K ~ Bin(λ+1, q):
-// this is the moment from the larger data set to the smaller, the worse of the two (Mironov,
-// Talwar, Zhang 2019, "Rényi Differential Privacy of the Sampled Gaussian Mechanism"). With e^x - 1
-// ≤ x(e^x+1)/2 and the factorial moments of K,
-//
-//	α(λ) ≤ λ(λ+1)q²/σ²·(M+1)/4,  M = E[exp((J+1)(J+2)/2m)]
-//
-// The terms f(j) of M satisfy f(j+1)/f(j) = (n-j)/(j+1)·q/(1-q)·e^{(j+2)/m}. For n ≤ m,
-// (n-j)e^{j/m} ≤ n, so M ≤ (1-q)^n·e^{1/m}·exp(nq·e^{2/m}/(1-q)), and
-//
-//	ln M ≤ 1/m + nq(e^{2/m}/(1-q) - 1)
-//
-// At fixed n, the terms 1/m, e^{2/m} and the largest q, 1/(e√m), all fall with m, so whole m and n
-// = m-1 are the worst case. The bound is then 1 at m = 1 and 0.96 at m = 3; at m = 2, M itself is
-// at most 2.39. From m = 4 on the bound is at most 0.8131: with m in place of n it falls
-// throughout, and it is 1.001 at m = 4. So M < 3. The factor 1/(1-q) of the quadratic term, which
-// is kept as in the paper, is not needed.
-//
-// The error wraps dp.ErrNotCovered if a condition is not met.
+// Printed adds the lemma's cubic term, whose proof in the paper has a gap. Under the conditions of
+// Corrected, the term is not needed. The error wraps dp.ErrNotCovered if a condition of [MomentConditions]
+// is not met.
 func Moment(form Form, q, sigma float64, lambda int) (float64, error) {
+	// The cubic term of the paper is (r/r₀)·λ²(λ+1)q³/((1-q)²σ³). Its proof sums a geometric series of
+	// ratio U₀(λ) = 2√(λq)/((1-q)σ). But the steps of the proof bound the ratio only by √(λ/σ) times
+	// U₀(λ), and λ goes up to σ².
+	//
+	// Proof that the quadratic term is enough under the conditions of Corrected. Let n = λ-1, m = σ², J ~
+	// Bin(n, q) and K ~ Bin(λ+1, q).
+	//
+	//  1. The moment is at most ln E[exp(K(K-1)/2m)]. This is the moment from the larger data set to the
+	//     smaller, the worse of the two directions (Mironov, Talwar, Zhang 2019, "Rényi Differential Privacy
+	//     of the Sampled Gaussian Mechanism").
+	//  2. With e^x - 1 ≤ x(e^x+1)/2 and the factorial moments of K, it is at most
+	//
+	//	λ(λ+1)q²/σ²·(M+1)/4,  M = E[exp((J+1)(J+2)/2m)]
+	//
+	//  3. Write M as a sum of terms f(j) over the values j of J. Then
+	//     f(j+1)/f(j) = (n-j)/(j+1)·q/(1-q)·e^{(j+2)/m}. For n ≤ m, (n-j)e^{j/m} ≤ n. So
+	//     M ≤ (1-q)^n·e^{1/m}·exp(nq·e^{2/m}/(1-q)), and
+	//
+	//	ln M ≤ 1/m + nq(e^{2/m}/(1-q) - 1)
+	//
+	//  4. The right-hand side is largest for whole m and n = m-1: at fixed n, all of 1/m, e^{2/m} and the
+	//     largest q, which is 1/(e√m), fall with m.
+	//  5. It is 1 at m = 1 and 0.96 at m = 3. At m = 2, M itself is at most 2.39. From m = 4 on it is at
+	//     most 0.8131: with m in place of n it falls throughout, and it is 1.001 at m = 4. So M < 3.
+	//  6. By step 2, the moment is less than λ(λ+1)q²/σ². The factor 1/(1-q) of the quadratic term, which is
+	//     kept as in the paper, is not needed.
 	cs, err := MomentConditions(form, q, sigma, lambda)
 	if err != nil {
 		return 0, err

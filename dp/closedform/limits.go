@@ -11,8 +11,8 @@ import (
 // within (ε, δ): the least number of rounds, and the largest mean batch size. [Limit] computes them.
 type Limits struct {
 	Gamma float64 // γ, rounded up
-	// TTreq3 and TTreq1 are the T at which conditions (treq3) and (treq1) of Theorem simpleF hold
-	// with equality: γθ²k²/ε and θk/g(σ_eq).
+	// TTreq3 and TTreq1 are the numbers of rounds T at which conditions (treq3) and (treq1) of Theorem
+	// simpleF hold with equality, see [Conditions]: γθ²k²/ε and θk/g(σ_eq).
 	TTreq3, TTreq1 float64
 	// TMin is the least T that both conditions allow: the larger of TTreq3 and TTreq1. Binding is the name
 	// of its condition, "treq3" or "treq1".
@@ -20,16 +20,17 @@ type Limits struct {
 	Binding string
 	// SMax = kN/TMin is the largest mean sample size s̄. Single sizes may be as large as θ·s̄.
 	SMax float64
-	// TMinAsym = θ²k²/(2ε), and SMaxAsym is the mean size at that T, both as the paper prints them.
-	// They are not bounds: no guarantee holds for them, and a tight accountant may allow fewer
-	// rounds.
+	// TMinAsym is the paper's approximation of TMin, θ²k²/(2ε), and SMaxAsym is the mean batch size with
+	// that many rounds. They are not bounds: no guarantee holds for them, and a tight accountant may allow
+	// fewer rounds.
 	TMinAsym, SMaxAsym float64
 }
 
-// Limit returns the limits that Theorem simpleF, with γ of the given form, sets for k epochs over N
-// records with θ = s_max/s̄ and noise σ ≥ σ_eq(ε, δ). N must be in [1, MaxN] and θ in [1, 1e10];
-// for k, ε and δ see [Gamma]. T is rounded up and sizes down, by a relative 2e-13 at most. They
-// need not be whole numbers.
+// Limit returns the limits that Theorem simpleF sets for a run within (ε, δ): the least number of rounds
+// T, and the largest mean batch size. The run has k epochs over n records, and θ is its largest batch size
+// divided by its mean one. Its noise multiplier must be at least [Sigma] of (ε, δ). n must be in [1, MaxN]
+// and θ in [1, 1e10]; for k, ε and δ see [Gamma]. T is rounded up and sizes down, by a relative 2e-13 at
+// most. They need not be whole numbers.
 func Limit(form Form, n int, k, theta, eps, delta float64) (Limits, error) {
 	gamma, err := Gamma(form, eps, delta, k)
 	if err := errors.Join(checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), err); err != nil {

@@ -7,8 +7,8 @@ import (
 )
 
 // MomentAccountant computes ε by the paper's Theorem thm1 in its corrected form. It covers the same events
-// as [Accountant], and its ε is never larger, up to rounding: a round with sample rate q costs q²/(1-q),
-// and is not treated as if it had the largest rate of all rounds.
+// as [Accountant]. Its ε is never larger, up to rounding, because each round costs
+// q²/(1-q) at its own sample rate q, and no largest rate is used for others.
 type MomentAccountant struct{}
 
 var _ dp.Accountant = MomentAccountant{}

@@ -8,13 +8,12 @@ import (
 	"proactivedp/dp"
 )
 
-// Moments summarizes the sample rates q_i = s_i/N of a run of T rounds, i < T, by the numbers on which
-// Theorem thm1 depends. The Ŝ_j are
+// Moments has averages over the rounds of a run. The paper's Theorem thm1 depends on the sample rates q_i
+// = s_i/N of the T rounds only by these numbers. For j = 1, 2 and 3, the average Ŝ_j is
 //
 //	Ŝ_j = (1/T)·Σ q_i^j/(1-q_i)^{j-1}
 //
-// Make one with [MomentsOfEvents]. Ŝ₂ and Ŝ₃ are rounded up by the rounding error of
-// their sums.
+// Make one with [MomentsOfEvents]. It rounds Ŝ₂ and Ŝ₃ up, by the rounding error of their sums.
 type Moments struct {
 	Rounds     float64 // T
 	MaxRate    float64 // max q_i, in (0, 1)
@@ -27,11 +26,12 @@ func (m Moments) Epochs() float64 { return m.Rounds * m.S1 }
 // Theta returns θ, the largest sample rate divided by the mean rate: max q_i/Ŝ₁.
 func (m Moments) Theta() float64 { return max(1, m.MaxRate/m.S1) }
 
-// Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂², the least value that Theorem thm1 allows for its constant ρ.
+// Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂², see [Moments]: the least value that Theorem thm1 allows for its constant ρ,
+// see [C].
 func (m Moments) Rho() float64 { return m.S1 / m.S2 * (m.S3 / m.S2) }
 
-// RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂, the least value that Theorem thm1 allows for its constant ρ̂. It is below
-// 1.
+// RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂, see [Moments]: the least value that Theorem thm1 allows for its constant ρ̂,
+// see [C]. It is below 1.
 func (m Moments) RhoHat() float64 { return m.S1 / m.S2 * m.S1 }
 
 // MomentsOfEvents returns the [Moments] of all rounds of the events, and their smallest noise multiplier.

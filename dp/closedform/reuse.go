@@ -11,17 +11,22 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// ReuseLimit returns the paper's bound on the number of epochs, k, for which one data set of n records may
-// ever be used, over all learning tasks together (Remark "Reusing the Local Data Set"):
+// ReuseLimit returns the largest number of epochs k for which the paper allows one data set of n records
+// to be used, over all learning tasks together (Remark "Reusing the Local Data Set"). With the constant γ
+// of Theorem simpleF, see [Gamma], and θ, the largest batch size divided by the mean one, it is the
+// largest k with
 //
-//	k ≤ εN/(γθ²),  γ at that k, that is RHS(σ_eq(ε, δ), θ²/N)
+//	k ≤ εN/(γθ²)
 //
-// rounded down. Staying below it is necessary but far from sufficient: it is the condition (minT), T ≥
-// γθ²k²/ε, at the largest possible number of rounds, T = K rounds of one record each on average. Larger
-// samples use up the budget sooner. [Budget] counts what is sufficient.
+// rounded down. γ depends on k; at the limit it is RHS(σ_eq(ε, δ), θ²/N).
+//
+// This limit is necessary but far from sufficient. It assumes the largest possible number of rounds:
+// rounds of one record each on average. Larger batches use up the budget sooner. [Budget] counts what is
+// sufficient.
 //
 // n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps
-// dp.ErrNotCovered if n is too small for any such use: (treq1) fails at s_max = θ, or no γ exists.
+// dp.ErrNotCovered if n is too small for any such use: either batches of θ records exceed the limit of
+// condition (treq1), or no γ exists.
 func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	if err := errors.Join(form.check(), checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), checkEpsilon(eps),
 		checkDelta(delta)); err != nil {
@@ -50,28 +55,30 @@ type Task struct {
 	Cost   float64 // Σ q_i²/(1-q_i); the costs of all tasks may add up to ε/2
 }
 
+// Why a Budget is sound: all rounds of all tasks form one sequence. Theorem thm1 in its corrected form
+// applies to this sequence, whatever its order, and the two inequalities of Budget are the conditions of
+// the theorem at the noise σ_eq. They concern moments of a single order, λ = ⌊σ_eq²⌋-1, which ε and δ fix.
+// Therefore rounds may be chosen from earlier results (Feldman, Zrnic 2021, "Individual Privacy Accounting
+// via a Rényi Filter"). The proof is for the whole (ε, δ), not for the spent part; see [Budget.Guarantee].
+
 // Budget keeps account of several trainings (tasks) on one data set, one after another or simultaneously,
 // so that everything they release together stays within one (ε, δ). Make one with [NewBudget], and call
-// [Budget.Spend] before each task. Package rdp has a tighter Filter: it counts the exact cost of a round
-// and needs no least noise.
+// [Budget.Spend] before each task. A task may be chosen, or ended early, after results are seen. But (ε,
+// δ) must be fixed before the first result. Package rdp has a tighter Filter: it counts the exact cost of
+// a round and needs no least noise.
 //
-// All rounds of all tasks form one sequence, in which round i has sample rate q_i. Theorem thm1 in its
-// corrected form applies to it, whatever its order and its θ. Every task must use at least the noise
-// σ_eq(ε, δ). At that noise, the conditions of the theorem are
+// Every task must use at least the noise multiplier σ_eq(ε, δ), see [Sigma]. All rounds of all tasks are
+// counted together. With sample rate q_i in round i, they must satisfy
 //
 //	Σ q_i²/(1-q_i) ≤ ε/2  and  q_i ≤ 1/(e·σ_eq)
 //
-// So the cost of a task does not depend on the others. The conditions are at one order of moments, λ =
-// ⌊σ_eq²⌋-1, which ε and δ fix. So a task may be chosen, or ended early, after results are seen, but (ε,
-// δ) may not be chosen then (Feldman, Zrnic 2021, "Individual Privacy Accounting via a Rényi Filter"). The
-// proof is for the whole (ε, δ); see [Budget.Guarantee].
+// So a round of a task costs q_i²/(1-q_i), whatever the other tasks do. If all samples have one record,
+// this is the paper's limit k ≤ εN/(γθ²) on the number of epochs k, with γ = 2 and θ = 1. An epoch in
+// samples of s records costs about s times as much.
 //
 // Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its number.
 // A task whose events name the noise of an earlier task is refused. Events without a name are assumed to
 // have independent noise.
-//
-// For samples of one record, this is the paper's limit k ≤ εN/(γθ²) on the number of epochs k, with γ = 2
-// and θ = 1. An epoch in samples of s records costs about s times as much.
 //
 // Methods of a Budget that NewBudget did not make return an error or panic. A Budget is not safe for
 // concurrent use.
@@ -195,11 +202,13 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 }
 
 // Guarantee returns the bound for everything that the tasks release, however they were chosen: the
-// budget's ε at its δ, even if little of it is spent. A budget is a privacy filter, which promises a
-// fixed ε. A privacy odometer would promise an ε for the tasks so far. If tasks are chosen by results,
-// that ε is larger than the sum of their costs (Rogers, Roth, Ullman, Vadhan 2016, "Privacy Odometers and
-// Filters"). The ε that [MomentAccountant] returns for the tasks' events is smaller, but it holds
-// only if the tasks were fixed before the first result was seen.
+// budget's ε at its δ, even if little of it is spent. The ε that [MomentAccountant] returns for the tasks'
+// events is smaller, but it holds only if the tasks were fixed before the first result was seen.
+//
+// In the words of Rogers, Roth, Ullman and Vadhan 2016 ("Privacy Odometers and Filters"), a budget is a
+// privacy filter, which promises a fixed ε. It is not a privacy odometer, which would promise an ε for the
+// tasks so far. If tasks are chosen by results, the ε of an odometer is larger than the sum of their
+// costs.
 func (b *Budget) Guarantee() dp.Bound {
 	if err := b.made(); err != nil {
 		panic(err) // otherwise ε = 0 would be claimed

@@ -12,18 +12,23 @@ import (
 // Thm1 is the value of Condition.Theorem for conditions of the paper's Theorem thm1.
 const Thm1 = "thm1"
 
-// C returns c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)}, which decides how much noise the paper's Theorem thm1 requires: σ
-// is proportional to 1/√c. r comes from [R], ρ and ρ̂ are [Moments.Rho] and [Moments.RhoHat], and x is ε/(kŜ₁), where
-// k is [Moments.Epochs] and Ŝ₁ is Moments.S1, the mean sample rate. r, ρ ≥ 0 and ρ̂, x > 0. C is computed without
-// cancellation. At r = 0 it is min{1, 2/(ρ̂x)}.
+// C returns the number c(x) of the paper's Theorem thm1, which decides how much noise the theorem
+// requires: σ is proportional to 1/√c. It is
+//
+//	c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)}
+//
+// r ≥ 0 comes from [Moments.R], ρ ≥ 0 from [Moments.Rho] and ρ̂ > 0 from [Moments.RhoHat]. x > 0 is
+// ε/(kŜ₁), where k is the number of epochs and Ŝ₁ the mean sample rate. At r = 0, c is min{1, 2/(ρ̂x)}. C
+// avoids the loss of digits that the formula has for small rρx.
 func C(r, rho, rhoHat, x float64) float64 {
 	return min(2/(math.Sqrt(1+2*r*rho*x)+1), 2/(rhoHat*x))
 }
 
-// R returns the constant r of the paper's Theorem thm1 at noise multiplier σ, the first argument of [C]. It weighs the
-// terms above the quadratic one in the moments of the privacy loss, and a larger r requires more noise. It is 0 for
-// Corrected, which has only the quadratic term. For Printed, it is at the least r₀ that the theorem allows, σ·q with q =
-// MaxRate. The result has no meaning unless u₀ = 2√q/(1−q) and u₁ = u₀·e/σ are below 1, see [Moments.Conditions].
+// R returns the constant r of the paper's Theorem thm1 at noise multiplier σ, the first argument of [C].
+// It weighs the terms of the moments beyond the quadratic one (see [Moment]), so a larger r requires more
+// noise. It is 0 for Corrected, which has only the quadratic term. For Printed, it is computed at the
+// least r₀ that the theorem allows, which is σ·q with q = MaxRate. The result is meaningful only if u₀ =
+// 2√q/(1−q) and u₁ = u₀·e/σ are below 1, see [Moments.Conditions].
 func (m Moments) R(form Form, sigma float64) float64 {
 	if form == Corrected {
 		return 0
@@ -43,22 +48,22 @@ func (m Moments) c0(r, eps float64) float64 {
 	return C(r, m.Rho(), m.RhoHat(), eps/(m.Epochs()*m.S1))
 }
 
-// Conditions evaluates the requirements of Theorem thm1 for rounds with these moments. It takes the
-// least constants that the theorem allows: r₀ = σ·max q_i, [Moments.Rho] and [Moments.RhoHat]. The
-// conditions are
+// Conditions says by how much rounds with these moments, at noise multiplier σ, meet each requirement of
+// the paper's Theorem thm1 for (ε, δ). It uses the least constants that the theorem allows: r₀ = σ·max
+// q_i, [Moments.Rho] and [Moments.RhoHat]. T is the number of rounds. The conditions are
 //
 //	sigma  σ ≥ (2/√c₀)·√(Ŝ₂T(ε+ln(1/δ)))/ε
 //	r0     r₀ ≤ 1/e
 //
-// Here c₀ is [C] of r, ρ, ρ̂ and ε/(TŜ₁²). Printed also has "least sigma", σ ≥ 216/215, and "u0" and
-// "u1", u₀ < 1 and u₁ < 1. For Corrected, where r = 0, sigma is equivalent to
+// Here c₀ is [C] of r, ρ, ρ̂ and ε/(TŜ₁²). Printed also has "least sigma", σ ≥ 216/215, and "u0" and "u1",
+// u₀ < 1 and u₁ < 1, see [Moments.R]. For Corrected, where r = 0, sigma is equivalent to
 //
 //	ε ≥ 2·ln(1/δ)/(σ²-2)  and  σ²ε² ≥ 4V(ε+ln(1/δ)),  V = TŜ₂ = Σq_i²/(1-q_i)
 //
-// The conditions of Corrected imply (ε, δ)-differential privacy under add-or-remove adjacency and
-// Poisson sampling: the theorem's proof uses only moments of order λ ≤ σ²-1. If only r0 is not met,
-// the rounds may be accounted for with less noise than they have, down to 1/(e·max q_i), because
-// the rest is post-processing. [Moments.MinEpsilon] does that. σ must be in [0.1, 1e20], ε in
+// If all conditions of Corrected hold, the rounds are (ε, δ)-differentially private under add-or-remove
+// adjacency and Poisson sampling: the theorem's proof uses only moments of order λ ≤ σ²-1. If only r0
+// fails, the rounds can be counted with a smaller noise multiplier, down to 1/(e·max q_i), because
+// additional noise is post-processing. [Moments.MinEpsilon] does that. σ must be in [0.1, 1e20], ε in
 // [1e-60, 1e30] and δ in [MinDelta, 1).
 func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, error) {
 	if err := errors.Join(form.check(), m.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxFreeSigma),
@@ -84,8 +89,8 @@ func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, 
 }
 
 // MinEpsilon returns the smallest ε, rounded up by a relative 1e-9 at most, for which all of
-// [Moments.Conditions] hold at δ in [MinDelta, 1) and at the noise σ, or 1/(e·max q_i) if that is
-// less. For Corrected it is the larger of
+// [Moments.Conditions] hold at δ in [MinDelta, 1). The noise multiplier is σ, or 1/(e·max q_i) if that is
+// less, where q_i are the sample rates. For Corrected, the result is the larger of
 //
 //	2L/(σ²-2)  and  (2V + 2√(V² + σ²VL))/σ²,  L = ln(1/δ), V = Σq_i²/(1-q_i)
 //
@@ -112,9 +117,9 @@ func (m Moments) MinEpsilon(form Form, sigma, delta float64) (float64, error) {
 	})
 }
 
-// LeastDelta returns the smallest δ, rounded up as by [Moments.MinEpsilon], for which all of
-// [Moments.Conditions] hold at ε in [1e-60, 1e30]: ln(1/δ) = c₀σ²ε²/(4V) - ε. The result is at
-// least MinDelta.
+// LeastDelta returns the smallest δ for which all of [Moments.Conditions] hold at ε in [1e-60, 1e30]. It
+// is given by ln(1/δ) = c₀σ²ε²/(4V) - ε, with c₀ of [Moments.Conditions] and V = Σq_i²/(1-q_i), and is
+// rounded up as by [Moments.MinEpsilon]. The result is at least MinDelta.
 func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 	of := askedEpsilon(eps)
 	sigma, err := m.usable(form, sigma, of)

@@ -33,16 +33,17 @@ func MuPoisson(q, sigma, rounds float64) (float64, error) {
 	return q * math.Sqrt(rounds*math.Expm1(1/(sigma*sigma))), nil
 }
 
-// MuUniform returns the μ of the central limit theorem for T rounds. Each round draws a fixed fraction q
-// of the records without replacement, and one record moves the sum by at most 1/σ standard deviations of
-// the noise. The trade-off function of a round is C_q(G_{1/σ}), and
+// MuUniform returns the μ of the central limit theorem for T rounds that each draw a fixed fraction q of
+// the records without replacement. σ is relative to the most that one record can move the sum:
 //
 //	μ = q·√T·√2·√(e^{1/σ²}·Φ(3/(2σ)) + 3Φ(-1/(2σ)) - 2)
 //
-// (Dong, Roth, Su 2022, Corollary 5.4). For fixed-size sampling under replace-one adjacency, use
-// MuUniform(q, σ/2, T): replacing a record moves a sum of gradients of norm C by up to 2C, and this
-// project's noise has standard deviation C·σ. That paper has noise of standard deviation 2C·σ. So its
-// tables, and compute_mu_uniform of public libraries, use σ itself.
+// (Dong, Roth, Su 2022, Corollary 5.4). Φ is the standard normal distribution function.
+//
+// For rounds of this project under replace-one adjacency, use MuUniform(q, σ/2, T) with the noise
+// multiplier σ. Replacing a record moves a sum of gradients of norm C by up to 2C, and the noise here has
+// standard deviation C·σ. The paper above defines σ relative to 2C. So its tables, and compute_mu_uniform
+// of public libraries, use their σ itself.
 //
 // The ranges and the accuracy are those of [MuPoisson]. The result is not a bound either.
 func MuUniform(q, sigma, rounds float64) (float64, error) {

@@ -14,7 +14,7 @@
 //     the larger ε is taken after composition;
 //   - under replace-one adjacency, by (1-q)N(0, σ²) + qN(1, σ²) against
 //     (1-q)N(0, σ²) + qN(-1, σ²), which dominates all other pairs of replaced
-//     records at every order; the proof is at rdp.Divergence. (Lebeda,
+//     records at every order; the proof is in the source of rdp.Divergence. (Lebeda,
 //     Regehr, Kamath, Steinke, "Avoiding pitfalls for privacy accounting of
 //     subsampled mechanisms under composition", 2024, treat the same pair.) The
 //     release that has these distributions exists, so the bound is tight.

@@ -7,14 +7,14 @@ import (
 	"proactivedp/dp"
 )
 
-// Epsilon converts Rényi differential privacy to (ε, δ). It returns an ε ≥ 0, rounded up, such that a
-// release is (ε, δ)-differentially private if its Rényi divergence of order α is at most tau:
+// Epsilon converts Rényi differential privacy to (ε, δ). If the Rényi divergence of order α of a release
+// is at most τ (tau), the release is (ε, δ)-differentially private for the returned ε ≥ 0:
 //
 //	ε = τ + log(1 - 1/α) - log(δα)/(α-1)
 //
-// (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020, Proposition
-// 12 of arXiv 2004.00010; Balle et al., "Hypothesis Testing Interpretations and Rényi Differential
-// Privacy", AISTATS 2020). α must be in (1, 1e10], tau at least 0 and δ in (0, 1).
+// rounded up (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020,
+// Proposition 12 of arXiv 2004.00010; Balle et al., "Hypothesis Testing Interpretations and Rényi
+// Differential Privacy", AISTATS 2020). α must be in (1, 1e10], tau at least 0 and δ in (0, 1).
 func Epsilon(alpha, tau, delta float64) (float64, error) {
 	if err := errors.Join(CheckOrder(alpha), dp.CheckNotNegative("divergence", tau),
 		dp.CheckDelta(delta, 0)); err != nil {
@@ -32,12 +32,13 @@ func epsilon(alpha, tau, delta float64) float64 {
 	return max(0, tau+gain+price+rounding*(tau+math.Abs(gain)+(math.Abs(math.Log(delta))+math.Log(alpha))/a))
 }
 
-// Delta returns a δ in (0, 1], rounded up, such that a release is (ε, δ)-differentially private if
-// its Rényi divergence of order α is at most tau:
+// Delta converts Rényi differential privacy to (ε, δ). If the Rényi divergence of order α of a release is
+// at most τ (tau), the release is (ε, δ)-differentially private for the given ε and the returned δ in (0,
+// 1]:
 //
 //	δ = e^((α-1)(τ-ε)) · (1 - 1/α)^(α-1) / α
 //
-// The sources are those of [Epsilon]. α must be in (1, 1e10], and tau and ε at least 0.
+// rounded up. The sources are those of [Epsilon]. α must be in (1, 1e10], and tau and ε at least 0.
 func Delta(alpha, tau, epsilon float64) (float64, error) {
 	if err := errors.Join(CheckOrder(alpha), dp.CheckNotNegative("divergence", tau),
 		dp.CheckNotNegative("epsilon", epsilon)); err != nil {

@@ -7,25 +7,30 @@ import (
 	"proactivedp/dp"
 )
 
-// Divergence returns the Rényi divergence of order alpha in (1, 1e10] of one round with sample rate q
-// in (0, 1] and noise multiplier sigma, for the worst neighbours. The relative error is 1e-11, and the
-// result is not rounded up. The error wraps dp.ErrNotCovered for what [Accountant] does not cover.
+// Divergence returns the Rényi divergence of order alpha in (1, 1e10] of one round with sample rate q in
+// (0, 1] and noise multiplier sigma, for the worst neighbours. The relative error is 1e-11, and the result
+// is not rounded up. The error wraps dp.ErrNotCovered for what [Accountant] does not cover.
 //
-// The result is the divergence of a dominating pair, which the package comment lists. Under Poisson
-// sampling, some neighbours have exactly this pair. Under fixed-size sampling, two different pairs of
-// neighbours attain the two directions in a single round, and none attains the composition.
-//
-// Proof that the pair of Poisson sampling under replace-one adjacency dominates. Given the other
-// records of the sample, P and Q are (1-q)N(0,σ²I) + qN(u,σ²I) and (1-q)N(0,σ²I) + qN(v,σ²I) around
-// the sum of the others, with |u|, |v| ≤ 1. Mixing over samples lowers divergences. For k ≥ 1 their
-// hockey-stick divergence is q·E[(1 - kX - cY)₊] with c = (k-1)(1-q)/q ≥ 0. X and Y are log-normal
-// with mean 1. Their logarithms have the variances |u-v|²/σ² and |u|²/σ² and the covariance
-// u·(u-v)/σ². All second derivatives in (X, Y) are non-negative, so the divergence grows with each
-// of these three numbers (the interpolation of Kahane's inequality). All three are largest for
-// opposite unit vectors. For k < 1 exchange P and Q. So the pair dominates all others in every
-// hockey-stick divergence, and therefore in every Rényi divergence. (Lebeda, Regehr, Kamath,
-// Steinke, arXiv 2405.20769, also study pairs for replace-one adjacency.)
+// The result is the divergence of a dominating pair, two distributions that are at least as far apart as
+// the releases of any neighbours; the package comment lists these pairs. Under Poisson sampling, some
+// neighbours have exactly this pair, so the result is exact. Under fixed-size sampling, it is exact in
+// each direction for a single round, but no neighbours attain it in several rounds.
 func Divergence(sampling dp.Sampling, adjacency dp.Adjacency, q, sigma, alpha float64) (float64, error) {
+	// Proof that the pair of Poisson sampling under replace-one adjacency dominates.
+	//
+	//  1. Let the replaced record have the clipped gradient u in one data set and v in the other, in units of
+	//     C, so |u|, |v| ≤ 1. Suppose first that the sample of the other records is known. Around their sum,
+	//     the releases have the distributions P = (1-q)N(0,σ²I) + qN(u,σ²I) and
+	//     Q = (1-q)N(0,σ²I) + qN(v,σ²I). Samples are not known, and mixing over them lowers divergences.
+	//  2. For k ≥ 1, the hockey-stick divergence of P and Q is q·E[(1 - kX - cY)₊] with
+	//     c = (k-1)(1-q)/q ≥ 0. X and Y are log-normal with mean 1. Their logarithms have the variances
+	//     |u-v|²/σ² and |u|²/σ² and the covariance u·(u-v)/σ².
+	//  3. All second derivatives in (X, Y) are non-negative, so the divergence grows with each of these three
+	//     numbers (the interpolation of Kahane's inequality). All three are largest if u and v are opposite
+	//     unit vectors. For k < 1 exchange P and Q.
+	//  4. So the pair dominates all others in every hockey-stick divergence, and therefore in every Rényi
+	//     divergence. (Lebeda, Regehr, Kamath, Steinke, arXiv 2405.20769, also study pairs for replace-one
+	//     adjacency.)
 	e := dp.Event{Sampling: sampling, Adjacency: adjacency, NoiseMultiplier: sigma, Rate: q, Count: 1}
 	if err := errors.Join(e.Validate(), CheckOrder(alpha)); err != nil {
 		return 0, err

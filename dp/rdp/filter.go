@@ -62,17 +62,18 @@ func (l Limits) budget(alpha float64) float64 {
 }
 
 // Needs returns the least ε, rounded up, at which a filter with this δ and these orders would let all the
-// events through: the minimum over the m orders of Epsilon(α, Σ τ(α), δ/m). The result is no guarantee for
-// rounds that were chosen from earlier results: for those, only the ε that was fixed beforehand is one.
-// Errors are those of [NewFilter] and [Accountant].
+// events through. Each of m orders α gives an ε, Epsilon(α, τ, δ/m), where τ is the sum of the events'
+// Rényi divergences of order α; Needs returns the smallest. For rounds that were chosen from earlier
+// results, this ε is no guarantee: only the ε that was fixed beforehand is one. Errors are those of
+// [NewFilter] and [Accountant].
 func (l Limits) Needs(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).needs)
 }
 
-// Used returns the fraction of the budget that the events use, up to rounding: the minimum over the orders
-// of Σ τ(α)/B(α), where B(α) is the largest sum of divergences that the order lets through. A filter
-// refuses the events if the result is above 1. Twice as many rounds use twice as much of each order.
-// Errors are those of Needs.
+// Used returns the fraction of the filter's budget that the events use, up to rounding. For each order, it
+// divides the events' sum of Rényi divergences by the largest sum that the order lets through, and returns
+// the smallest quotient. A filter refuses the events if the result is above 1. Twice as many rounds use
+// twice as much of each order. Errors are those of Needs.
 func (l Limits) Used(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).used)
 }
@@ -97,39 +98,40 @@ func (l Limits) of(ctx context.Context, events []dp.Event, what func(f *Filter, 
 // then records nothing.
 var ErrBudgetSpent = errors.New("budget spent")
 
-// Filter is a tight budget for rounds that are chosen during a training. Noise, rate and clipping
-// norm of every round, and when to stop, may depend on all earlier releases. The filter adds up the
-// divergences τ(α) of all rounds. With m orders, it lets a round through if at least one order
-// satisfies, with that round,
+// Proof that a Filter with m orders is (ε, δ)-private. Order α lets a round through if, with that round, Σ
+// τ(α) ≤ B(α), where B(α) is the largest sum with Epsilon(α, B(α), δ/m) ≤ ε.
 //
-//	Epsilon(α, Σ τ(α), δ/m) ≤ ε,  that is  Σ τ(α) ≤ B(α)
-//
-// Then everything that is released is (ε, δ)-private, whenever the training ends. For one order
-// this is proved by Feldman, Zrnic 2021 ("Individual Privacy Accounting via a Rényi Filter",
-// Theorem 3.1) and Lécuyer 2021 ("Practical Privacy Filters and Odometers with Rényi DP", Theorem
-// 1).
-//
-// Proof for m orders. Let R be the ratio of the probabilities P and Q of the transcript on two
-// neighbours, and a = α-1. The τ of a round is known before the round. So, given the past, the
-// round's factor of R^a has mean at most e^(aτ) under P. Hence R^a·e^(-aΣτ) is a non-negative
-// supermartingale under P that begins at 1, and its mean at every end is at most 1. For every R, (1
-// - e^ε/R)₊ ≤ c·R^a·e^(-aε) with c = (1-1/α)^a/α, which is the conversion of [Epsilon]. Every end
-// is in some set A_j of ends where order j has Σ τ ≤ B_j, so
+//  1. Let R be the ratio of the probabilities P and Q of everything that is released (the transcript) on
+//     two neighbours, and a = α-1. The τ of a round is known before the round. So, given the past, the
+//     round's factor of R^a has mean at most e^(aτ) under P.
+//  2. Hence R^a·e^(-aΣτ) is a non-negative supermartingale under P that begins at 1. Its mean at every
+//     end of the training is at most 1.
+//  3. For every R, (1 - e^ε/R)₊ ≤ c·R^a·e^(-aε) with c = (1-1/α)^a/α. This is the conversion of [Epsilon].
+//  4. Number the orders j = 1, …, m. Every end is in some set A_j of ends where order j has Σ τ ≤ B_j. So
 //
 //	δ(ε) = E_P[(1 - e^ε/R)₊] ≤ Σ_j c_j·e^(a_j(B_j-ε))·E_P[R^(a_j)·e^(-a_jΣτ)] ≤ Σ_j δ/m = δ
 //
-// If the order that fits depends on the results, the terms of several orders really do add up. So
-// it would be wrong to take the least ε of all orders at the end, each at the whole δ: a test has a
-// mechanism with 1.99 times that δ. With one order δ is not divided, and a sequence costs what it
-// costs [Accountant] at that order.
+// δ really must be divided among the orders, because the order that fits may depend on the results. Taking
+// the least ε of all orders at the end, each at the whole δ, would be wrong: a test has a mechanism with
+// 1.99 times that δ.
+
+// Filter is a tight budget for rounds that are chosen during a training. Noise, rate and clipping norm of
+// every round, and when to stop, may depend on all earlier releases. Everything that passes the filter is
+// (ε, δ)-private, whenever the training ends.
 //
-// If several clients hold a record, all of them share one filter, and every round of each client
-// must pass it before it is released. Rounds of one run have one mechanism, so the filter refuses
-// rounds with other noise under the name of a run that it has let through. Events without a name
-// are assumed to have independent noise.
+// The filter adds up τ(α), the Rényi divergences of order α of all rounds. With m orders, it lets a round
+// through if at least one order α satisfies, with that round, Epsilon(α, Σ τ(α), δ/m) ≤ ε. For one order,
+// the guarantee is proved by Feldman, Zrnic 2021 ("Individual Privacy Accounting via a Rényi Filter",
+// Theorem 3.1) and Lécuyer 2021 ("Practical Privacy Filters and Odometers with Rényi DP", Theorem 1). With
+// one order, δ is not divided, and rounds cost what they cost [Accountant] at that order.
 //
-// Make a Filter with [NewFilter]. Methods of any other Filter return an error or panic. A Filter is
-// not safe for concurrent use.
+// If several clients hold a record, all of them share one filter, and every round of each client must pass
+// it before it is released. Rounds of one run have one mechanism, so the filter refuses rounds with other
+// noise under the name of a run that it has let through. Events without a name are assumed to have
+// independent noise.
+//
+// Make a Filter with [NewFilter]. Methods of any other Filter return an error or panic. A Filter is not
+// safe for concurrent use.
 type Filter struct {
 	limits Limits
 	spent  []float64 // Σ τ at each order, rounded up

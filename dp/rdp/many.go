@@ -3,15 +3,13 @@ package rdp
 import (
 	"context"
 	"math"
-
-	cells "proactivedp/internal/mixture"
 )
 
 // maxPairs is the largest number of different pairs whose divergences are integrated.
 const maxPairs = 768
 
 // merged is a release of many different rounds. Each round is bounded by a mixture of four nodes,
-// as package mixture proves. A moment E_Q[(P/Q)^(1+a)] of a mixture is the mean of the nodes'
+// as grid.go proves. A moment E_Q[(P/Q)^(1+a)] of a mixture is the mean of the nodes'
 // moments, and the logarithm is concave. So all rounds of a cell together cost at most as much as
 // rounds of their mean weights.
 //
@@ -21,7 +19,7 @@ const maxPairs = 768
 type merged struct {
 	alone release // composed one by one
 	nodes []pair
-	cells []cells.Cell
+	cells []cell
 }
 
 // merged returns the release with no more different pairs than the limit most, and one for all rounds without
@@ -31,7 +29,7 @@ func (r release) merged(most int) merged {
 		return merged{alone: r}
 	}
 	var g merged
-	var sampled []cells.Round
+	var sampled []node
 	squares, shape := 0.0, gaussian
 	for _, p := range r {
 		switch p.shape {
@@ -43,13 +41,13 @@ func (r release) merged(most int) merged {
 			continue
 		}
 		shape = p.shape
-		sampled = append(sampled, cells.Round{Q: p.q, Sigma: p.sigma, Count: p.count})
+		sampled = append(sampled, node{q: p.q, sigma: p.sigma, count: p.count})
 	}
 	if len(sampled) > 0 {
-		var nodes []cells.Round
-		nodes, g.cells = cells.Of(sampled, most, shape == opposite)
+		var nodes []node
+		nodes, g.cells = inCells(sampled, most, shape == opposite)
 		for _, n := range nodes {
-			g.nodes = append(g.nodes, pair{shape, n.Q, n.Sigma})
+			g.nodes = append(g.nodes, pair{shape, n.q, n.sigma})
 		}
 	}
 	if squares > 0 { // together they are one Gaussian mechanism
@@ -71,10 +69,10 @@ func (g merged) divergence(ctx context.Context, alpha float64) float64 {
 	}
 	for _, c := range g.cells {
 		var s logSum
-		for k, n := range c.Node {
-			s.add(logs[n] + math.Log(c.Weight[k]))
+		for k, n := range c.corner {
+			s.add(logs[n] + math.Log(c.weight[k]))
 		}
-		sum += c.Count * ofLogMoment(s.log(), a) * (1 + margin)
+		sum += c.count * ofLogMoment(s.log(), a) * (1 + margin)
 	}
 	return sum
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"proactivedp/dp"
-	cells "proactivedp/internal/mixture"
 )
 
 // Merged rounds cost at least the sum of all, at every order and for every pair, and not much more. The moments
@@ -54,23 +53,23 @@ func TestMomentsAreConvex(t *testing.T) {
 			shape = symmetric
 		}
 		a := logUniform(r, 1e-3, 300)
-		var three []cells.Round // two corners, and a round between them
+		var three []node // two corners, and a round between them
 		q0, s0 := logUniform(r, 1e-6, 0.9), logUniform(r, 0.3, 100)
 		q1, s1 := min(0.9, q0*logUniform(r, 1, 100)), s0*logUniform(r, 1, 100)
 		for _, part := range []float64{0, 1, r.Float64()} {
-			three = append(three, cells.Round{Q: q0 * math.Pow(q1/q0, part), Sigma: s0 * math.Pow(s1/s0, r.Float64()*part), Count: 1})
+			three = append(three, node{q: q0 * math.Pow(q1/q0, part), sigma: s0 * math.Pow(s1/s0, r.Float64()*part), count: 1})
 		}
-		nodes, all := cells.Of(three, 4, false)
+		nodes, all := inCells(three, 4, false)
 		var most, sum float64
 		for _, c := range all {
 			var s logSum
-			for k, n := range c.Node {
-				s.add(pair{shape, nodes[n].Q, nodes[n].Sigma}.logMoment(a) + math.Log(c.Weight[k]))
+			for k, n := range c.corner {
+				s.add(pair{shape, nodes[n].q, nodes[n].sigma}.logMoment(a) + math.Log(c.weight[k]))
 			}
-			most += c.Count * math.Log1p(math.Exp(s.log()))
+			most += c.count * math.Log1p(math.Exp(s.log()))
 		}
 		for _, x := range three {
-			sum += math.Log1p(math.Exp(pair{shape, x.Q, x.Sigma}.logMoment(a)))
+			sum += math.Log1p(math.Exp(pair{shape, x.q, x.sigma}.logMoment(a)))
 		}
 		if sum > most*(1+1e-9) {
 			t.Errorf("shape %v, order %v, %v: %v, must be at most %v", shape, 1+a, three, sum, most)

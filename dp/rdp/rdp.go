@@ -1,28 +1,28 @@
-// Package rdp implements Rényi differential privacy (Mironov, "Rényi Differential Privacy", CSF
-// 2017) for rounds of noisy sums over sampled records. It computes the exact Rényi divergence of
-// the worst pair of neighbours at every real order, adds up divergences over rounds, and has an
-// accountant that uses the best of all orders.
+// Package rdp implements Rényi differential privacy (Mironov, "Rényi Differential Privacy", CSF 2017) for
+// rounds of noisy sums over sampled records. It computes the exact Rényi divergence of the worst pair of
+// neighbours at every real order, adds up divergences over rounds, and has an accountant that uses the
+// best of all orders.
 //
-// To begin, ask the zero [Accountant] for the ε of rounds that were fixed beforehand. If rounds are
-// chosen by earlier results, use a [Filter]. [Divergence] is the divergence of one round at one
-// order. [Epsilon] and [Delta] convert an order's sum to (ε, δ).
+// To begin, ask the zero [Accountant] for the ε of rounds that were fixed beforehand. If rounds are chosen
+// by earlier results, use a [Filter]. [Divergence] is the divergence of one round at one order. [Epsilon]
+// and [Delta] convert an order's sum to (ε, δ).
 //
-// The worst pairs depend on the sampling and the adjacency. They are for one record with a clipped
-// gradient of norm at most C and noise N(0, C²σ²), and lengths are in units of C:
+// The worst pairs depend on the sampling and the adjacency. Here the clipping norm C is 1, q is the sample
+// rate and σ the noise multiplier. One record changes the sum by at most 1, or by at most 2 if it is
+// replaced.
 //
 //   - Poisson sampling, add-or-remove: (1-q)N(0,σ²) + qN(1,σ²) against N(0,σ²). That one dimension
 //     and this order suffice is proved in Mironov, Talwar, Zhang, "Rényi Differential Privacy of
 //     the Sampled Gaussian Mechanism" (arXiv 1908.10530), Section 3;
-//   - Poisson sampling, replace-one: (1-q)N(0,σ²) + qN(1,σ²) against (1-q)N(0,σ²) + qN(-1,σ²); see
-//     [Divergence] for the proof;
-//   - fixed-size sampling, replace-one: the sum moves by up to 2C, and the pair follows from the
-//     trade-off function C_q(G_{2/σ}) (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS-B
-//     2022; arXiv 1905.02383, Theorem 4.2). Wherever the two were compared, its divergence is below
-//     the bound of Wang, Balle, Kasiviswanathan (arXiv 1808.00087, Theorem 27).
+//   - Poisson sampling, replace-one: (1-q)N(0,σ²) + qN(1,σ²) against (1-q)N(0,σ²) + qN(-1,σ²); the
+//     proof is in the source of [Divergence];
+//   - fixed-size sampling, replace-one: the pair follows from the trade-off function C_q(G_{2/σ})
+//     (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS-B 2022; arXiv 1905.02383, Theorem 4.2).
+//     Wherever the two were compared, its divergence is below the bound of Wang, Balle,
+//     Kasiviswanathan (arXiv 1808.00087, Theorem 27).
 //
-// The noise multiplier σ is relative to C under both adjacencies. Some authors define it relative
-// to 2C, the most that replacing a record can change. For the same noise, their σ is half of this
-// σ.
+// The noise multiplier σ is relative to C under both adjacencies. Some authors define it relative to 2C,
+// the most that replacing a record can change. For the same noise, their σ is half of this σ.
 package rdp
 
 import (
@@ -48,20 +48,22 @@ const (
 	maxExcess = 1e10
 )
 
-// Accountant adds up the Rényi divergences of rounds and converts the sum to ε or δ at the best order.
-// Its Bounds are of kind dp.Upper.
+// Accountant adds up the Rényi divergences of rounds and converts the sum to ε or δ at the best order. Its
+// Bounds are of kind dp.Upper.
 //
-// It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples
-// under replace-one. It also covers releases that are not rounds (dp.Other), with rounds or without. If
-// there are more than 768 different rounds, groups of similar ones are bounded together, which
-// overstates their cost. At orders below 10 the excess was at most 3 % under add-or-remove and 36 % under
-// replace-one, when the rate changed by a factor of 16 and the noise by a factor of 4. All events must have
-// the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered for other
-// pairs of sampling and adjacency, events of different pairs, no events, σ outside [MinSigma, MaxSigma],
-// and q below MinRate.
+// It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples under
+// replace-one. It also covers releases that are not rounds (dp.Other), with rounds or without. All events
+// must have the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered
+// for other pairs of sampling and adjacency, events of different pairs, no events, σ outside [MinSigma,
+// MaxSigma], and q below MinRate.
+//
+// If there are more than 768 different rounds, similar rounds are grouped, and each group is counted at a
+// common bound. This overstates the cost. In one measurement, with rates that differ by a factor of 16 and
+// noise by a factor of 4, the excess at orders below 10 was at most 3 % under add-or-remove and 36 % under
+// replace-one.
 type Accountant struct {
-	// Orders restricts the search to these orders, each in (1, 1e10]. It serves to compare with
-	// accountants that have such a list. If it is empty, all orders are searched.
+	// Orders restricts the search to these orders, each in (1, 1e10]. Use it to compare with accountants
+	// that have a fixed list of orders. If it is empty, all orders are searched.
 	Orders []float64
 }
 

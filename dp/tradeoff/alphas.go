@@ -12,9 +12,9 @@ const smallestAlpha = 1e-6
 // MaxAlphas is the largest number of type I errors that [Alphas] returns.
 const MaxAlphas = 1 << 20
 
-// Alphas returns n type I errors from 0 to 1, at which to compute a curve. They are symmetric about ½ and
-// dense near both ends: between the ends they are P(Z > z) for equidistant z and a standard normal Z,
-// beginning at 1e-6. n must be in [3, MaxAlphas].
+// Alphas returns n type I errors from 0 to 1, at which to compute a trade-off curve; n is in [3,
+// MaxAlphas]. They are symmetric about ½ and dense near both ends. All but 0 and 1
+// are tail probabilities P(Z > z) of a standard normal Z, for equidistant z; the smallest is 1e-6.
 func Alphas(n int) ([]float64, error) {
 	if n < 3 || n > MaxAlphas {
 		return nil, fmt.Errorf("number of alphas = %d, must be in [3, %d]", n, MaxAlphas)

@@ -8,9 +8,10 @@ type Guarantee struct {
 	Delta   float64 `json:"delta"`
 }
 
-// At returns the trade-off function of (ε, δ)-differential privacy, f_{ε,δ}(α) = max{0, 1-δ-e^ε·α,
-// e^{-ε}(1-δ-α)}, for α in [0, 1] (Dong, Roth, Su 2022, Proposition 2.5). A release has the guarantee if
-// and only if its curve is nowhere below this one.
+// At returns the trade-off function of (ε, δ)-differential privacy at type I error α in [0, 1]: the least
+// type II error that the guarantee leaves an attacker. It is max{0, 1-δ-e^ε·α, e^{-ε}(1-δ-α)} (Dong, Roth,
+// Su 2022, Proposition 2.5). A release has the guarantee if and only if its trade-off curve is nowhere
+// below this one.
 func (g Guarantee) At(alpha float64) float64 {
 	if !(g.Epsilon >= 0 && g.Delta >= 0 && g.Delta <= 1 && alpha >= 0 && alpha <= 1) {
 		return 0
@@ -26,9 +27,10 @@ const MaxGuarantees = 1 << 16
 // Guarantees is a list of (ε, δ) pairs that all hold for the same release.
 type Guarantees []Guarantee
 
-// At returns, at type I error α, the largest of the curves f_{ε,δ}(α) of the guarantees gs; see [Guarantee.At]. It is
-// 0 if gs is empty. If gs has the least δ for every ε ≥ 0, this is the trade-off curve of the release (Dong, Roth, Su
-// 2022, Proposition 2.12).
+// At returns, at type I error α, the largest value of the guarantees' trade-off functions, see
+// [Guarantee.At]. All guarantees hold for the same release, so its curve is nowhere below this. It is 0 if
+// gs is empty. If gs has the least δ for every ε ≥ 0, At is exactly the trade-off curve of the release
+// (Dong, Roth, Su 2022, Proposition 2.12).
 func (gs Guarantees) At(alpha float64) float64 {
 	best := 0.0
 	for _, g := range gs {

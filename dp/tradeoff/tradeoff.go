@@ -1,16 +1,15 @@
-// Package tradeoff computes trade-off functions of hypothesis tests (Dong, Roth, Su, "Gaussian
-// Differential Privacy", JRSS-B 2022; theorem numbers are those of arXiv 1905.02383). A test sees a
-// release and decides from which of two neighbouring data sets it was made. f(α) is the least type
-// II error of any test with type I error at most α. The function 1-α is perfect privacy, and 0 is
-// none. A release is f-DP if no pair of neighbours has a smaller curve.
+// Package tradeoff computes trade-off functions (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS-B
+// 2022; theorem numbers are those of arXiv 1905.02383). A trade-off function describes the privacy of a
+// release by the errors of an attacker, who decides from which of two neighbouring data sets the release
+// was made. A type I error mistakes the first data set for the second, and a type II error the second for
+// the first. f(α) is the least type II error of any attacker with type I error at most α. The function 1-α
+// is perfect privacy, and 0 is none.
 //
-// To begin: [Alphas] returns a grid of α. [Training] makes the curves of rounds from what an
-// accountant proves, and [Sample] those of a function such as [Gaussian]. [Curves.WriteCSV] writes
-// them.
+// To begin: [Alphas] returns a grid of α. [Training] makes the curves of rounds from what an accountant
+// proves, and [Sample] those of a function such as [Gaussian]. [Curves.WriteCSV] writes them.
 //
-// All functions here are symmetric: they hold for a pair in both orders. A lower curve is the safe
-// one. For arguments outside the stated ranges the functions return 0, which holds for every
-// release.
+// All functions here are symmetric: they hold for a pair of data sets in both orders. A lower curve is the
+// safe one. For arguments outside the stated ranges the functions return 0, which holds for every release.
 package tradeoff
 
 import (
@@ -19,9 +18,9 @@ import (
 	"proactivedp/dp/gdp"
 )
 
-// Gaussian returns G_μ(α) = Φ(Φ⁻¹(1-α) - μ), the trade-off between N(0,1) and
-// N(μ,1) (Dong, Roth, Su 2022, Definition 2.6), for μ ≥ 0 and α in [0, 1]. Its
-// relative error is that of gdp.Tail and gdp.TailQuantile.
+// Gaussian returns G_μ(α) = Φ(Φ⁻¹(1-α) - μ), the trade-off function of telling N(0,1) from N(μ,1), for μ ≥
+// 0 and α in [0, 1] (Dong, Roth, Su 2022, Definition 2.6). Φ is the standard normal distribution function.
+// The relative error is that of gdp.Tail and gdp.TailQuantile.
 func Gaussian(mu, alpha float64) float64 {
 	if !(mu >= 0 && alpha >= 0 && alpha <= 1) || math.IsInf(mu, 1) {
 		return 0

@@ -9,8 +9,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Profile says at which ε [Training] computes δ by the accountant: at equidistant points from 0 to the ε that the
-// accountant returns for δ = SmallestDelta.
+// Profile says at which ε [Training] asks the accountant for δ: at equidistant points from 0 to the ε that
+// the accountant returns for δ = SmallestDelta.
 type Profile struct {
 	SmallestDelta float64 // the smallest δ, in (0, 1)
 	Epsilons      int     // how many ε, in [2, MaxGuarantees]

@@ -1,10 +1,11 @@
-// Package codec writes a state to a file and reads it back. A visit function names each field once, and is used in
-// both directions, so writing and reading cannot differ. Numbers take eight bytes, little-endian. The first error
-// stops the codec. When reading, the fields after it stay zero.
+// Package codec writes a state to a file and reads it back. The caller writes one function that visits
+// each field of the state; it is used both to write and to read, so the two cannot differ. Numbers take
+// eight bytes, little-endian. The first error stops the codec. When reading, the fields after it stay
+// zero.
 //
 // A file is not trusted. A number is checked against its range when it is read, and also when it is
-// written, so that whatever is written can be read. Memory is allocated as bytes arrive, not
-// according to a length in the file.
+// written, so that whatever is written can be read. Memory is allocated as bytes arrive, not according to
+// a length in the file.
 package codec
 
 import (
@@ -48,7 +49,8 @@ func (c *Codec) Fail(format string, args ...any) {
 	}
 }
 
-// Next returns the next n ≤ 2^16 bytes of the file. When writing, the caller must fill them before the next call.
+// Next returns the next n ≤ 2^16 bytes of the file. When reading, they are the bytes that were read. When
+// writing, they are a buffer that the caller must fill before the next call.
 func (c *Codec) Next(n int) []byte {
 	switch {
 	case c.err != nil:

@@ -2,7 +2,7 @@ package cpu
 
 import "runtime"
 
-// Arch names the platform for which the program was compiled, as far as floating-point results depend on it: the
-// architecture and, for amd64, whether the compiler fuses x*y + z, which rounds once instead of twice. The compiler
-// does so from GOAMD64=v3 on.
+// Arch names the platform for which the program was compiled, as far as it affects floating-point results:
+// the architecture and, for amd64, whether the compiler computes x*y + z with one rounding instead of two
+// (a fused multiply-add). It does so from GOAMD64=v3 on.
 func Arch() string { return runtime.GOARCH + fused }

@@ -7,16 +7,17 @@ import "math"
 var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
 	1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31, 1e32, 1e33, 1e34, 1e35, 1e36, 1e37, 1e38}
 
-// Float32 reads the usual forms of a decimal number, such as 12, -0.5 and 1.25e-07, as the nearest float32. It does
-// what strconv.ParseFloat does, but faster, for most numbers in files. If ok is false, the caller must use
-// strconv.ParseFloat: for any other text, for a number of more than 19 digits or with a power of ten beyond pow10,
-// for one that is hard to round, and for one outside the range of normal numbers.
-//
-// The digits and the power of ten are each rounded to float64 at most once, and so is their product or
-// quotient q. Each rounding changes q by at most one unit in the last place (ulp), and the three by less than
-// four. A float64 has 29 bits more than a float32. So q rounds to the float32 nearest to the number,
-// unless it is within four ulps of the middle between two float32.
+// Float32 reads the usual forms of a decimal number, such as 12, -0.5 and 1.25e-07, as the nearest
+// float32. It is a faster strconv.ParseFloat for most numbers in files. If ok is false, Float32 cannot
+// read the text, and the caller must use strconv.ParseFloat. This happens for other forms, more than 19
+// digits, powers of ten beyond pow10, numbers that are hard to round, and numbers outside the range of
+// normal float32 numbers.
 func Float32[T string | []byte](text T) (v float32, ok bool) {
+	// Why the result is the nearest float32. The digits and the power of ten are each rounded to float64
+	// at most once, and so is their product or quotient q. Each rounding changes q by at most one unit in
+	// the last place (ulp), and the three by less than four. A float64 has 29 bits more than a float32. So
+	// q rounds to the float32 nearest to the number, unless it is within four ulps of the middle between
+	// two float32. In that case ok is false.
 	i, negative := 0, false
 	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
 		i, negative = 1, text[0] == '-'

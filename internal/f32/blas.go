@@ -19,10 +19,11 @@ func axpyToPortable(dst []float32, alpha float32, x, y []float32) {
 	}
 }
 
-// SumSquares returns Σ x[i]². It adds in float64, so that a norm of millions of terms is as accurate as float32
-// allows. The order of the additions is fixed: the sums of LaneSumSquares over whole vectors are added by halves (l
-// and l+8, l+4, l+2, l+1), and then the remaining elements in order.
+// SumSquares returns Σ x[i]². It adds in float64, so that a norm of millions of terms is as accurate as
+// float32 allows. The additions have a fixed order, so that the result has the same bits on every machine.
 func SumSquares(x []float32) float64 {
+	// The order: the sums of LaneSumSquares over whole vectors are added by halves (l and l+8, l+4, l+2,
+	// l+1), and then the remaining elements in order.
 	whole := len(x) / Lanes * Lanes
 	s := kernels.sumSquares(x[:whole])
 	for _, v := range x[whole:] {

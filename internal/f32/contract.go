@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Lanes is the number of examples that are stored next to each other, one in each lane of a vector. Activations are
-// [channel][y][x][lane]. Every kernel below works on whole vectors of Lanes floats, whatever the width of the
+// Lanes is the number of examples that are stored next to each other, so that one vector instruction works
+// on all of them. A group of Lanes floats is called a vector, and each of its places a lane. Activations
+// are [channel][y][x][lane]. Every kernel below works on whole vectors, whatever the width of the
 // machine's registers.
 const Lanes = 16
 
@@ -33,12 +34,12 @@ func NewTerms(list []Term) *Terms {
 	return t
 }
 
-// Slice returns the terms with numbers in [from, to), without a copy. Kernels still check the lengths of slices for
-// all terms of t.
+// Slice returns terms from to to-1 of the list, without a copy. Kernels still check the lengths of slices
+// for all terms of t.
 func (t *Terms) Slice(from, to int) Terms { return Terms{t.list[from:to], t.maxA, t.maxB} }
 
-// Patch holds the columns of a tile and the terms of their sums: the fields Cols, ColB and ColC are as in Tile and
-// LaneTile. With patches, a tile computes several groups of columns in one call.
+// Patch has a group of columns of a tile, and the terms of their sums. Several patches let a tile compute
+// several such groups in one call. The fields Cols, ColB and ColC are as in Tile and LaneTile.
 type Patch struct {
 	Terms      *Terms
 	Cols       int
@@ -84,16 +85,17 @@ const (
 	OddTileRows                = 4
 )
 
-// Tile is a block of the product of a matrix of scalars with vectors of lanes. Every convolution and matrix product
-// of this package is computed from such blocks:
+// Tile is a block of a matrix product. A has scalars, such as weights. B and C have vectors of Lanes
+// floats, such as the activations of 16 examples. Every convolution and matrix product of this package is
+// computed from such blocks:
 //
 //	for m < Rows, j < Cols, l < Lanes:
 //	    C[m·RowC + ColC[j] + l] = start + Σ_t A[t.A + m·RowA] · B[t.B + ColB[j] + l]
 //
-// start is Bias[m] if Bias is not nil, otherwise the content of C if Accumulate, otherwise 0. Terms
-// are added in order. The portable kernel rounds each product separately. Accelerated kernels fuse
-// multiplication and addition. They give the same bits in every class, and differ from the portable
-// kernel by at most 1e-5 relative to Σ|A·B|. C must not overlap A or B.
+// start is Bias[m] if Bias is not nil, otherwise the content of C if Accumulate, otherwise 0. Terms are
+// added in order. The portable kernel rounds each product separately. Accelerated kernels fuse
+// multiplication and addition. They give the same bits in every class, and differ from the portable kernel
+// by at most 1e-5 relative to Σ|A·B|. C must not overlap A or B.
 type Tile struct {
 	Rows, Cols int // in [1, TileRows], [1, TileCols]
 	RowA, RowC int // floats from one row to the next, ≥ 0
@@ -186,9 +188,10 @@ func (t *Tile) checkFactors(terms *Terms) {
 	}
 }
 
-// LaneTile describes Rows × Cols results, each a vector of Lanes floats. A result is a sum over the [Terms]: each
-// term is a vector of A times a vector of B, lane by lane. The lanes are not added up. LaneTile computes per-example
-// weight gradients and Gram matrices. For term t with the offsets t.A and t.B:
+// LaneTile is a block of Rows × Cols results, each a vector of Lanes floats. In contrast to Tile, both A
+// and B have vectors: a term is a vector of A times a vector of B, lane by lane. So each lane (example)
+// has its own sum. LaneTile computes per-example weight gradients and Gram matrices. For term t with the
+// offsets t.A and t.B:
 //
 //	for m < Rows, j < Cols, l < Lanes:
 //	    C[m·RowC + ColC[j] + l] = start + Σ_t A[t.A + m·RowA + l] · B[t.B + ColB[j] + l]
@@ -229,10 +232,11 @@ func (t *LaneTile) MulPatches(p *Patches) {
 	mulLanePatches(t, p.list)
 }
 
-// MulOdd does the same as MulPatches in half the time, if A comes from MaxPoolHalves, which stores one vector for two
-// adjacent positions. If bit l of Odd[i/Lanes] is 1, lane l of the vector A[i:] belongs to the second position, so it
-// is multiplied by the element of B that is Lanes further on. Rows must be at most OddTileRows, the columns of a
-// patch must read consecutive vectors of B, and the terms and RowA must be multiples of Lanes.
+// MulOdd computes the same as MulPatches in half the time, if A comes from max pooling by MaxPoolHalves.
+// There, at most one of two adjacent positions is not 0, so A stores one vector for both. If bit l of
+// Odd[i/Lanes] is 1, the number in lane l of the vector A[i:] belongs to the second position, so it is
+// multiplied by the element of B that is Lanes further on. Rows must be at most OddTileRows, the columns
+// of a patch must read consecutive vectors of B, and the terms and RowA must be multiples of Lanes.
 func (t *LaneTile) MulOdd(p *Patches) {
 	r := t.Rows
 	if r < 1 || r > OddTileRows || t.RowA < 0 || t.RowA%Lanes != 0 || t.RowC < 0 || !p.odd {

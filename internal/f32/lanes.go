@@ -206,10 +206,10 @@ func maxPoolBackPortable(dst []float32, dstRow int, d []float32, p Plane, which 
 	}
 }
 
-// MaxPoolHalves does the same as MaxPoolBack, but stores only half as many numbers. Of two positions of MaxPoolBack's
-// result that are next to each other in a row, at most one is not 0. dst stores only that one, in a plane of p's
-// width and twice its height, without a border. odd has an integer for each vector of dst: bit l is 1 if the number
-// in lane l is from the right one of the two positions.
+// MaxPoolHalves is the backward pass of MaxPool in half the memory of MaxPoolBack. Of two adjacent
+// positions in a row of MaxPoolBack's result, at most one is not 0. MaxPoolHalves stores only that one.
+// dst is a plane of p's width and twice its height, without a border. odd has an integer for each vector
+// of dst: bit l is 1 if the number in lane l is from the right one of the two positions.
 func MaxPoolHalves(dst []float32, odd []int32, d []float32, p Plane, which []int32) {
 	p.check(d)
 	n := p.H * p.W
@@ -302,8 +302,8 @@ func squares(x []float32) [Lanes]float64 {
 	return sum[0]
 }
 
-// LaneSums is the length of an unfinished sum of vectors, as LaneSum computes it: four vectors, each the sum over the
-// vectors whose number has the same remainder modulo 4.
+// LaneSums is the length of an unfinished sum of vectors, as LaneSum computes it. To keep the order of
+// additions fixed, LaneSum has four separate sums: vector number i is added to sum i mod 4.
 const LaneSums = 4 * Lanes
 
 // LaneSum adds the vectors of x to the unfinished sum acc. x may be added in several parts. The bits are the same if
@@ -319,7 +319,8 @@ func laneSumPortable(acc *[LaneSums]float32, x []float32) {
 	}
 }
 
-// LaneTotal finishes a sum of LaneSum: it sets total to (0+1)+(2+3) of the four vectors in acc.
+// LaneTotal finishes a sum of LaneSum. It adds the four separate sums in acc in the order (0+1)+(2+3), and
+// sets total to the result.
 func LaneTotal(total *[Lanes]float32, acc *[LaneSums]float32) {
 	for l := range total {
 		total[l] = (acc[l] + acc[Lanes+l]) + (acc[2*Lanes+l] + acc[3*Lanes+l])

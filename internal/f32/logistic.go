@@ -2,9 +2,10 @@ package f32
 
 import "math"
 
-// Logistic holds the numbers that the gradients of logistic regression on a batch have in common, for LogisticSteps.
-// Let x̄ = (x, 1) be an example with a 1 for the bias b, and w̄ = (w, b) the parameters. For an example with margin z
-// = wᵀx + b and label y, the gradient is g = a·x̄ + λw̄ with a = σ(z) − y, where σ is the logistic function.
+// Logistic holds what all examples of a batch have in common when LogisticSteps clips the gradients of
+// logistic regression. Let x̄ = (x, 1) be the features of an example with a 1 for the bias b, and w̄ = (w,
+// b) the parameters. For an example with z = wᵀx + b and label y, the gradient is g = a·x̄ + λw̄ with a =
+// σ(z) − y. Here σ is the logistic function and λ the ridge penalty.
 type Logistic struct {
 	Bias   float64 // b
 	Lambda float64 // λ

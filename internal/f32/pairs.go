@@ -31,8 +31,9 @@ func roundBF16Portable(x []float32) {
 	}
 }
 
-// PairVectors sets dst to pairs of bfloat16 from two sequences of n vectors, even and odd. Vector i is at i·step in
-// even and in odd, and its pairs are at i·dstStep in dst, with the number of even first. dst may be even or odd.
+// PairVectors interleaves two sequences of n vectors, even and odd, as pairs of bfloat16: each float of
+// dst then holds a number of even, followed by the number of odd at the same place. Vector i is at i·step
+// in even and in odd, and its pairs are at i·dstStep in dst. dst may be even or odd.
 func PairVectors(dst []float32, dstStep int, even, odd []float32, step, n int) {
 	if n < 1 || dstStep < 0 || step < 0 {
 		panic("f32: pairs out of range")

@@ -26,10 +26,10 @@ type Product struct {
 	RowC, BlockC int       // ≥ 1; no two elements of C may coincide
 	Bias         []float32 // nil, or M floats
 	Accumulate   bool
-	// Parts is 0, or the number of parts into which numbers are split if matrix tiles compute the
-	// product; see SplitTile. Then M must be a multiple of Lanes, K of TileTerms and N of Lanes.
-	// With RowA = 1 there is no start value and RowC must be Lanes. Terms are added in groups of
-	// TileTerms, and otherwise in order.
+	// Parts is the number of bfloat16 parts into which numbers are split if matrix tiles compute the
+	// product; see SplitTile. 0 means that they do not. With Parts, M must be a multiple of Lanes, K of
+	// TileTerms and N of Lanes. With RowA = 1 there is no start value and RowC must be Lanes. Terms are
+	// added in groups of TileTerms, and otherwise in order.
 	Parts int
 	// BF16 says that the numbers of A and B are rounded to bfloat16 and added up as pairs; see Tile.
 	// Then N must be a multiple of Lanes. If K is odd, the last term is paired with 0.

@@ -125,15 +125,17 @@ func addRowsPortable(sum []float64, x []float32, stride int, rows []int32, f []f
 	}
 }
 
-// ExpWide sets x to e^x in float64, with an error of at most 1.1 units in the last place for x in
-// [-708, 709]. Beyond this range, x is replaced with the nearer end. NaN stays NaN. The length must
-// be a multiple of WideLanes.
-//
-// Let n = x·log2 e, rounded. Then r = x − n·ln 2 is in ±0.3466 and rounded to 2^-55, because n
-// times the first part of ln 2 is exact. Taylor's polynomial of degree 13 has an error of at most
-// |r|^14/14!·e^|r| < 2^-57. r + r²·P(r) is rounded to 2^-55, and r²·P(r) to about 2^-57. Together
-// this is 0.6 units of e^r, which is above ½, and adding 1 rounds by half a unit.
+// ExpWide sets x to e^x in float64, with an error of at most 1.1 units in the last place for x in [-708,
+// 709]. Beyond this range, x is replaced with the nearer end. NaN stays NaN. The length must be a multiple
+// of WideLanes.
 func ExpWide(x []float64) {
+	// Proof of the error. Let n be x·log2 e, rounded to a whole number, so that e^x = 2^n·e^r with r = x −
+	// n·ln 2.
+	//
+	//  1. r is in ±0.3466 and rounded to 2^-55, because n times the first part of ln 2 is exact.
+	//  2. Taylor's polynomial of degree 13 for e^r has an error of at most |r|^14/14!·e^|r| < 2^-57.
+	//  3. r + r²·P(r) is rounded to 2^-55, and r²·P(r) to about 2^-57. Together with steps 1 and 2 this is
+	//     0.6 units of e^r, which is above ½. Adding 1 rounds by half a unit.
 	if len(x)%WideLanes != 0 {
 		panic("f32: not a whole number of vectors")
 	}

@@ -1,15 +1,14 @@
 package f32
 
-// RunProduct is a sum of matrix products. The terms are divided into runs. The product over each run is computed in
-// float32, and these products are added in float64:
+// RunProduct is a sum of matrix products: the terms of one long product are divided into runs. The product
+// over each run is computed in float32, and these products are added in float64:
 //
 //	for m < M, j < N:
 //	    C[m·RowC + j] = start + Σ_r Σ_{t in run r} A[m·RowA + t] · B[⌊j/Lanes⌋·BlockB + t·Lanes + j mod Lanes]
 //
-// start is the content of C if Accumulate, otherwise 0. The first run begins at term 0, and every
-// other run where the previous one ends. Run r ends before term Ends[r]. The sum of each run begins
-// at 0 and adds its terms in order, as in Tile. B has whole vectors; lanes beyond column N are read
-// but not used.
+// start is the content of C if Accumulate, otherwise 0. The first run begins at term 0, and every other
+// run where the previous one ends. Run r ends before term Ends[r]. The sum of each run begins at 0 and
+// adds its terms in order, as in Tile. B has whole vectors; lanes beyond column N are read but not used.
 type RunProduct struct {
 	M, N       int // ≥ 1
 	Ends       []int
@@ -25,9 +24,9 @@ type RunProduct struct {
 	// more runs than matrix tiles compute at a time.
 	Out    []float32
 	RowOut int
-	// Parts is 0, or the number of parts into which numbers are split if matrix tiles compute the
-	// products; see SplitTile. Then M and N must be multiples of Lanes, and the terms of a run are
-	// added in groups of TileTerms.
+	// Parts is the number of bfloat16 parts into which numbers are split if matrix tiles compute the
+	// products; see SplitTile. 0 means that they do not. With Parts, M and N must be multiples of Lanes,
+	// and the terms of a run are added in groups of TileTerms.
 	Parts int
 	// BF16 says that the numbers of A and B are rounded to bfloat16 and added up as pairs; see Tile. In a
 	// run of an odd length, the last term is paired with 0.

@@ -6,18 +6,23 @@ import (
 	"unsafe"
 )
 
-// Pair holds two bfloat16 numbers, the first in the lower half. A bfloat16 is a float32 without its lower 16 bits.
-// Matrix tiles multiply only such numbers, but exactly. So a float32 is split into bfloat16 parts that add up to it,
-// exactly or nearly, and a product of two float32 into products of parts. Each part is what the parts before it leave
-// of the number, rounded to the nearest bfloat16, or away from 0 if two are equally near. Numbers below 2^-126 count
-// as 0, and numbers of 2^128 - 2^119 or more count as not finite.
+// Pair holds two bfloat16 numbers, the first in the lower half. A bfloat16 is a float32 without its lower
+// 16 bits. Matrix tiles (AMX) multiply only bfloat16, without rounding the products. To multiply float32
+// numbers with them, each number is split into two or three bfloat16 parts that add up to it, exactly or
+// nearly, and a product becomes a sum of products of parts.
+//
+// The first part is the number rounded to the nearest bfloat16, or away from 0 if two are equally near.
+// The next part is the remainder, rounded in the same way. Numbers below 2^-126 count as 0, and numbers of
+// 2^128 - 2^119 or more count as not finite.
 type Pair uint32
 
-// The number of bfloat16 parts of a float32. Two parts give the number to 2^-16 of it, and three
-// parts exactly. Products of two numbers are sums of products of parts. With three parts, these are
-// the six largest: high·high, high·middle, middle·middle, middle·high, low·high and high·low. With
-// two parts they are high·high, high·middle and middle·high. The others, which are left out, are at
-// most 2^-22.9 of the product with three parts, and 3·2^-16 with two.
+// These are the numbers of bfloat16 parts of a float32, see [Pair]. Two parts add up to the number with a
+// relative error of 2^-16, and three parts add up to it exactly.
+//
+// With three parts, a product of two numbers is the sum of the six largest products of parts: high·high,
+// high·middle, middle·middle, middle·high, low·high and high·low. With two parts, it is the sum of
+// high·high, high·middle and middle·high. The products that are left out are at most 2^-22.9 of the whole
+// product with three parts, and 3·2^-16 with two.
 const (
 	TwoParts   = 2
 	ThreeParts = 3
@@ -37,9 +42,9 @@ func checkParts(parts int) {
 	}
 }
 
-// A matrix tile is 16 rows of TileTerms numbers of A, or TileTerms rows of 16 numbers of B. In A,
-// pair i of a row holds its terms i and i + 16. In B, pair j of row i holds the terms i and i + 16
-// of column j.
+// These constants describe a matrix tile: 16 rows of TileTerms numbers of A, or TileTerms rows of 16
+// numbers of B. Numbers are stored in pairs. In A, pair i of a row holds its terms i and i + 16. In B,
+// pair j of row i holds the terms i and i + 16 of column j.
 const (
 	TileTerms = 32
 	TilePairs = TileTerms / 2 * Lanes
@@ -95,8 +100,10 @@ func SplitColumns(dst []Pair, parts int, src []float32, row, terms int) {
 	}
 }
 
-// SplitPairs splits vectors of lanes in pairs. Pair i of dst, which is [part][16][lane], holds the vectors at i·row
-// of even and of odd. pairs, their number, may be at most 16.
+// SplitPairs splits the numbers of two sequences of vectors, even and odd, into bfloat16 parts, see
+// [Pair]. A Pair of dst holds a part of a number of even and the same part of the number of odd at the
+// same place. dst is [part][16][lane]; vector i of even and of odd begins at i·row. pairs is the number of
+// vectors in each sequence, at most 16.
 func SplitPairs(dst []Pair, parts int, even, odd []float32, row, pairs int) {
 	checkParts(parts)
 	if pairs < 1 || pairs > Lanes || row < 0 {
@@ -116,21 +123,21 @@ func TransposePairs(dst []Pair, dstRow int, src []Pair, srcRow int) {
 	transposePairs(dst, dstRow, src, srcRow)
 }
 
-// SplitTile is a block of a product of matrices whose numbers were split into bfloat16 parts, for matrix tiles. It
-// has two times two tiles: for i, j in {0, 1}
+// SplitTile is a block of a product of two matrices, computed by matrix tiles (AMX). The numbers of both
+// matrices are split into bfloat16 parts, see [Pair]. The block has two times two tiles: for i, j in {0,
+// 1}
 //
 //	C[i·DownC + j·RightC + m·RowC + l] = start + Σ_t A(t, i) · B(t, j)
 //
-// with m and l < 16. start is the content of C if Accumulate, otherwise 0. A(t, i) are the parts at
-// t.A + i·DownA, and B(t, j) those at t.B + j·RightB. Parts are TilePairs apart, and offsets count
-// pairs, or floats in C. A block of fewer tiles has DownA = DownC = 0 or RightB = RightC = 0, and
-// computes its tile twice.
+// with m and l < 16. start is the content of C if Accumulate, otherwise 0. A(t, i) are the parts at t.A +
+// i·DownA, and B(t, j) those at t.B + j·RightB. Parts are TilePairs apart. Offsets count pairs in A and B,
+// and floats in C. A block of fewer tiles has DownA = DownC = 0 or RightB = RightC = 0, and computes its
+// tile twice.
 //
-// The sum over t and over the products of parts is computed in order. One multiplication of tiles
-// computes 32 terms. It adds the terms with even numbers one by one, beginning at 0, and rounds
-// once for each product and its addition. It adds the terms with odd numbers in the same way. Then
-// it adds the two sums, and the result to C. All results are rounded to nearest, and results below
-// 2^-126 are 0.
+// The sum over t and over the products of parts is computed in order. One multiplication of tiles computes
+// 32 terms. It adds the terms with even numbers one by one, beginning at 0, and rounds once for each
+// product and its addition. It adds the terms with odd numbers in the same way. Then it adds the two sums,
+// and the result to C. All results are rounded to nearest, and results below 2^-126 are 0.
 type SplitTile struct {
 	A, B                []Pair
 	C                   []float32
@@ -154,7 +161,8 @@ func nearRows(x []float32, row int) near {
 	return near{uintptr(unsafe.Pointer(&x[0])), uintptr(4 * row), uintptr(16 * row)}
 }
 
-// Ahead makes Mul load pairs of x into the cache that are needed soon, 128 of them for every term.
+// Ahead names memory that will be needed soon: Mul then loads it into the processor's cache while it
+// computes, 128 pairs of x for every term.
 func (t *SplitTile) Ahead(x []Pair) {
 	t.near = near{}
 	if len(x) > 0 {
@@ -187,27 +195,26 @@ func (t *SplitTile) Mul(terms *Terms) {
 // Windows is the number of tiles of the second matrix, B, in a WindowTile.
 const Windows = 3
 
-// WindowTile adds up, over many examples, the products of two tiles of A with three tiles of B. It is for the
-// gradients of convolutions. Each example has its own tiles, whose terms are its positions and parts:
+// WindowTile computes the weight gradients of convolutions by matrix tiles (AMX). It adds up, over many
+// examples, the products of two tiles of A with three tiles of B. Each example has its own tiles, whose
+// terms are its positions and parts (see [Pair]):
 //
 //	Sum(i, j) += Σ_{steps} A(i, 0)·B(j, 0) + A(i, 1)·B(j, 0) + A(i, 2)·B(j, 1)
 //
-// for i < 2, j < Windows. A(i, p) is the tile at i·DownA + p·TilePairs, and B(j, p) the tile at
-// Window[j] + p·LowB, where the first two are the same. The tiles of an example's next step are
-// StepA and StepB pairs further on, and those of the next example ExampleA and ExampleB pairs. With
-// numbers of two parts, the last product is left out.
+// for i < 2, j < Windows. A(i, p) is the tile at i·DownA + p·TilePairs. B(j, p) is the tile at Window[j] +
+// p·LowB. The tiles of an example's next step are StepA and StepB pairs further on, and those of the next
+// example ExampleA and ExampleB pairs. With numbers of two parts, the last product is left out.
 //
-// The first tile of A has each number's high part twice, the second its middle part twice, and the
-// third the high and the low part. At the same places, B has the high and the middle part, and in
-// its second tile the low and the high part. So an example whose terms fill half a tile takes as
-// many multiplications as the formula has products. Each multiplication adds up its own terms
-// first.
+// The first tile of A has each number's high part twice, the second its middle part twice, and the third
+// the high and the low part. At the same places, B has the high and the middle part, and in its second
+// tile the low and the high part. So an example whose terms fill half a tile takes as many multiplications
+// as the formula has products. Each multiplication adds up its own terms first.
 //
-// An example of several steps is summed separately and then added to Sum. Other examples are added
-// to each other in runs of WindowRun, beginning at 0.
+// The order of additions is fixed. An example of several steps is summed separately and then added to Sum.
+// Other examples are added to each other in runs of WindowRun, beginning at 0.
 //
-// Sum has WindowFloats numbers. Its rows are in the form that AddWide reads: row m of Sum(i, j) is
-// at (16i + m)·TileCols·Lanes + 16j.
+// Sum has WindowFloats numbers. Its rows are in the form that AddWide reads: row m of Sum(i, j) is at (16i
+// + m)·TileCols·Lanes + 16j.
 type WindowTile struct {
 	A, B               []Pair
 	DownA              int

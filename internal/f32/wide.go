@@ -66,8 +66,9 @@ func axpyWidePortable(alpha float64, x []float32, y []float64) {
 	}
 }
 
-// LaneAxpyWide halves vectors of lanes: y[i·8+l] += f[l]·x[i·16+l] + f[l+8]·x[i·16+l+8]. x is [vector][Lanes], and y
-// is [vector][8]. Each product is rounded to float32, and the additions are in float64.
+// LaneAxpyWide multiplies each lane of the vectors in x by the lane's factor in f, and adds the results in
+// float64 to y, where two lanes share a sum: y[i·8+l] += f[l]·x[i·16+l] + f[l+8]·x[i·16+l+8]. x is
+// [vector][Lanes], and y is [vector][8]. Each product is rounded to float32.
 func LaneAxpyWide(f *[Lanes]float32, x []float32, y []float64) {
 	if vectors(x)*WideLanes != len(y) {
 		panic("f32: LaneAxpyWide needs 8 numbers for every vector")

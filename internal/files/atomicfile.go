@@ -65,7 +65,8 @@ func whole(path string, sweeps bool, mode fs.FileMode, write func(io.Writer) err
 	return f.Commit()
 }
 
-// Check returns an error if Write could not write the file at path. It changes nothing at path.
+// Check returns an error if Write could not write the file at path, for example because the folder does
+// not exist or is read-only. It does not create or change the file.
 func Check(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil // opening a pipe would wait for its reader
@@ -90,8 +91,9 @@ func fill(f io.Writer, path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// File is a file that is being written and has not replaced its target yet. Use it instead of Write if the whole
-// content must be read before that. Every File must end with Commit or Discard.
+// File is a file that is being written and will replace the file at its path. Use it instead of Write if
+// the new content must be read back before it replaces the old. Every File must end with Commit or
+// Discard.
 type File struct {
 	temp *os.File // nil once committed or discarded
 	name string

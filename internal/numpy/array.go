@@ -115,32 +115,43 @@ func (a *array) numbers(f form, saturate bool, to []float32) error {
 	values := make([]float32, max(1, blockSize/a.kind.size))
 	var faults []error
 	faulty := map[int]bool{}
+	notFinite := func(at int, v float32, raw []byte) {
+		if saturate && a.kind.overflows(raw) {
+			to[at] = float32(math.Copysign(math.MaxFloat32, float64(v)))
+			return
+		}
+		if column := at % f.features; len(faults) < mostFaults && !faulty[column] {
+			faulty[column] = true
+			faults = append(faults, a.fault("row %d: column %d: must be a finite number in the range of "+
+				"float32", at/f.features+1, column+1))
+		}
+	}
 	err := a.blocks(func(raw []byte) error {
-		part := values[:len(raw)/a.kind.size]
+		n := len(raw) / a.kind.size
 		if inOrder {
-			part = to[done : done+len(part)]
+			part := to[done : done+n]
+			a.kind.float32s(part, raw)
+			for i, v := range part {
+				if v-v != 0 {
+					notFinite(done+i, v, raw[i*a.kind.size:])
+				}
+			}
+			done += n
+			return nil
 		}
+		part := values[:n]
 		a.kind.float32s(part, raw)
-		for i, v := range part {
-			at := done + i
-			if !inOrder {
-				at = w.next()
-				to[at] = v
+		for len(part) > 0 {
+			at, places := w.next(len(part))
+			for i, place := range places {
+				v := part[i]
+				to[at+place] = v
+				if v-v != 0 {
+					notFinite(at+place, v, raw[i*a.kind.size:])
+				}
 			}
-			if v-v == 0 {
-				continue
-			}
-			if saturate && a.kind.overflows(raw[i*a.kind.size:]) {
-				to[at] = float32(math.Copysign(math.MaxFloat32, float64(v)))
-				continue
-			}
-			if column := at % f.features; len(faults) < mostFaults && !faulty[column] {
-				faulty[column] = true
-				faults = append(faults, a.fault("row %d: column %d: must be a finite number in the range of "+
-					"float32", at/f.features+1, column+1))
-			}
+			part, raw = part[len(places):], raw[len(places)*a.kind.size:]
 		}
-		done += len(part)
 		return nil
 	})
 	return errors.Join(append(faults, err)...)
@@ -162,8 +173,13 @@ func (a *array) pixels(f form, r data.PixelRange, to []byte) error {
 				done += copy(to[done:], raw)
 				return nil
 			}
-			for _, v := range raw {
-				to[w.next()] = v
+			for len(raw) > 0 {
+				at, part := w.next(len(raw))
+				image, now := to[at:], raw[:len(part)]
+				for i, place := range part {
+					image[place] = now[i]
+				}
+				raw = raw[len(part):]
 			}
 			return nil
 		})
@@ -172,13 +188,16 @@ func (a *array) pixels(f form, r data.PixelRange, to []byte) error {
 	return a.blocks(func(raw []byte) error {
 		values := values[:len(raw)/a.kind.size]
 		a.kind.float32s(values, raw)
-		for _, v := range values {
-			at := w.next()
-			p, ok := r.Pixel(float64(v))
-			if !ok {
-				return a.fault("%w", r.Fault(at/f.features+1))
+		for len(values) > 0 {
+			at, part := w.next(len(values))
+			for i, place := range part {
+				p, ok := r.Pixel(float64(values[i]))
+				if !ok {
+					return a.fault("%w", r.Fault((at+place)/f.features+1))
+				}
+				to[at+place] = p
 			}
-			to[at] = p
+			values = values[len(part):]
 		}
 		return nil
 	})

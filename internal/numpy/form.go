@@ -122,14 +122,17 @@ func (w *walk) inOrder() bool {
 	return true
 }
 
-// next returns the position of the next element in memory.
-func (w *walk) next() int {
-	at := w.offset + w.part[w.place]
-	if w.place++; w.place == len(w.part) {
+// next returns the positions of the next elements in memory, at least 1 and at most n: the sum of at and each of part.
+func (w *walk) next(n int) (at int, part []int) {
+	at, part = w.offset, w.part[w.place:]
+	if len(part) > n {
+		part = part[:n]
+	}
+	if w.place += len(part); w.place == len(w.part) {
 		w.place = 0
 		w.turn()
 	}
-	return at
+	return at, part
 }
 
 // turn moves on to the next part.

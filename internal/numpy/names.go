@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Arrays has the names of the arrays in an archive: features and labels of the training set, and of the test set. An
-// empty name means the usual one. If X is given, there is a test set only if XTest is given too.
+// Arrays has the names of the arrays in an archive: features and labels of the training set (X and Y), and
+// of the test set (XTest and YTest). An empty name means the usual name. Exception: if X is given and
+// XTest is empty, there is no test set.
 type Arrays struct{ X, Y, XTest, YTest string }
 
 // ParseArrays reads the names of arrays as a user writes them, such as x=images,y=digits,x_test=…,y_test=….

@@ -28,7 +28,7 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// Limits for files, so that a damaged file cannot use up all memory.
+// These are limits for files. They keep a damaged file from using up all memory.
 const (
 	MaxRows    = 1 << 28
 	MaxColumns = 1 << 20 // of rows
@@ -40,7 +40,8 @@ var ErrNoLabels = errors.New("no labels")
 
 // Options say how a file is read.
 type Options struct {
-	// Labels lists the labels and their classes. A bool is 0 or 1.
+	// Labels lists the labels and their classes. If the array of labels has the type bool, its labels are
+	// 0 and 1.
 	Labels *data.Labels
 	// Target has public bounds of the labels of rows, which are then real numbers: targets and not classes.
 	Target *data.TargetBounds
@@ -49,8 +50,8 @@ type Options struct {
 	// Test is the path of a second file, whose records are the test set. "" means no second file;
 	// the set then counts as published as one, unless the first file has both parts.
 	Test string
-	// Saturate reads a number beyond the range of float32 as the largest one. It is for rows that are
-	// clamped to bounds afterwards.
+	// Saturate replaces a number that is too large for a float32 by the largest float32. Use it for rows
+	// whose values are clamped to bounds afterwards.
 	Saturate bool
 	// Unlabelled means that labels are not read and need not exist. All records then have class 0 or a scaled
 	// target of 0, which has no meaning.

@@ -20,7 +20,7 @@ import (
 	"slices"
 )
 
-// The types of numbers, as ONNX numbers them.
+// These are types of numbers. Their values are those that ONNX uses.
 const (
 	Float  = 1
 	Double = 11
@@ -51,14 +51,15 @@ func Int(name string, value int) Attribute {
 	return number(b, 20, isInt)
 }
 
-// Input adds an input and returns its name. It is a matrix with the given number of columns, of numbers of the type
-// of.
+// Input adds an input to the graph and returns its name. The input is a matrix with any number of rows and
+// the given number of columns. of is the type of its numbers, such as Double.
 func (g *Graph) Input(name string, of, columns int) string {
 	g.inputs = append(g.inputs, matrix(name, of, columns))
 	return name
 }
 
-// Output makes the value name an output. It is a matrix with the given number of columns, of numbers of the type of.
+// Output makes the value called name an output of the graph. It is a matrix with any number of rows and
+// the given number of columns. of is the type of its numbers, such as Float.
 func (g *Graph) Output(name string, of, columns int) {
 	g.outputs = append(g.outputs, matrix(name, of, columns))
 }
@@ -78,7 +79,7 @@ func (g *Graph) Node(operator string, inputs []string, attributes ...Attribute) 
 	return result
 }
 
-// Named adds an operator whose result has the name result.
+// Named adds an operator to the graph, as Node does, but the caller chooses the name of its result.
 func (g *Graph) Named(result, operator string, inputs []string, attributes ...Attribute) {
 	var b []byte
 	for _, in := range inputs {
@@ -121,7 +122,8 @@ func (g *Graph) tensor(name string, of int, shape []int, raw []byte) string {
 	return name
 }
 
-// Write writes the model. about has texts about it, by their names.
+// Write writes the graph to w as a model file of ONNX. The map about has further texts for the file's
+// metadata, by their names.
 func (g *Graph) Write(w io.Writer, about map[string]string) error {
 	var graph []byte
 	for _, n := range g.nodes {

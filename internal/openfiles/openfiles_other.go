@@ -1,4 +1,4 @@
 //go:build !unix
 
-// Package openfiles does nothing here: there is no limit of open files.
+// Package openfiles checks the limit of open files on Unix systems. On this system it does nothing.
 package openfiles

@@ -1,9 +1,10 @@
 //go:build unix
 
-// Package openfiles ends the program when it starts, with an error, if the limit of open files is too low. Go's
-// runtime would crash if it could not open files. The package must be initialized before packages that open files. So
-// it imports only packages that are initialized before those: Go initializes packages that are ready in the order of
-// their paths.
+// Package openfiles ends the program when it starts, with an error, if the limit of open files is too low.
+// Without this check, Go's runtime would crash when it cannot open a file.
+//
+// The package must be initialized before packages that open files. Go initializes packages that are ready
+// in the order of their paths, so this package imports only packages that are initialized before those.
 package openfiles
 
 import (

@@ -11,13 +11,15 @@ const (
 	// Loss claims that the accuracy at the end is at most Value below the accuracy of a training without
 	// noise.
 	Loss Quantity = "loss of accuracy"
-	// LossBySize makes the same claim as Loss, for the training with the sample size Size.
+	// LossBySize claims, for the training with the batch size Size, that its accuracy at the end is at
+	// most Value below the accuracy of a training without noise.
 	LossBySize Quantity = "loss of accuracy by sample size"
 	// Above claims that the test accuracy at the end is above Value, which others reached.
 	Above Quantity = "accuracy above that of others"
-	// Kept claims that w* + n has at least the fraction Value of the accuracy of w*, where w* was trained with the
-	// clipping norm Clip and n is noise with the multiplier Sigma. If Most is given, it also claims that at the noise
-	// multiplier Most no more than Value is left, so that the fraction falls to Value between Sigma and Most.
+	// Kept claims how much accuracy a model w* keeps when noise is added to its parameters. w* was trained
+	// with the clipping norm Clip, and the noise has the multiplier Sigma. The model then keeps at least
+	// the fraction Value of its accuracy. If Most is given, the claim also says that with the larger noise
+	// multiplier Most, at most the fraction Value is kept.
 	Kept Quantity = "part of the accuracy kept"
 	// Fails claims that the training with the sample size Size ends with less accuracy than the training
 	// with the largest sample size.

@@ -32,8 +32,8 @@ func (p Number) Shows(v float64) bool {
 	return above >= least && above < 1
 }
 
-// IsNear reports whether v is within 1 % of p. Some tables print a round ε and sizes for which the run's ε is within
-// 1 % of that.
+// IsNear reports whether v is within 1 % of p. Use it for tables that print a round number for ε, together
+// with batch sizes for which the real ε is within 1 % of that number.
 func (p Number) IsNear(v float64) bool { return math.Abs(v/p.Value()-1) <= 0.01 }
 
 // Case is one of the paper's three settings: the parameters that all tables of this setting share, and the numbers
@@ -77,8 +77,8 @@ type Budget struct {
 	Exact                bool // whether ε is that of the run
 }
 
-// Column is a column of one of the paper's tables that compare ε_target with ε_f-DP. ε_f-DP is the ε that the paper's
-// f-DP analysis gives.
+// Column is a column of one of the paper's tables that compare two values of ε for one training: ε_target,
+// which the paper's theorem guarantees, and ε_f-DP, which its f-DP analysis gives. Factor is their ratio.
 type Column struct{ Size, FDP, Factor Number }
 
 // Epochs returns the number of epochs of the setting, k = K/N.
@@ -87,8 +87,8 @@ func (p Case) Epochs() float64 { return float64(p.GradComps) / float64(p.N) }
 // Delta returns the δ of the setting, 1/N.
 func (p Case) Delta() float64 { return 1 / float64(p.N) }
 
-// Cases returns the paper's three settings with the printed numbers, digit by digit. Only powers of
-// ten are written out.
+// Cases returns the paper's three settings with the numbers as printed, digit by digit. Only powers of ten
+// are written differently.
 func Cases() []Case { return []Case{Convex(), MNIST(), CIFAR()} }
 
 // Convex returns the setting of logistic regression, for both the strongly convex and the plain convex objective.

@@ -62,10 +62,10 @@ func (a *audit) summary(p *report.Page) {
 
 func (a *audit) unsettledGamma(p *report.Page) {
 	p.Section("γ was not iterated to the end")
-	p.Text("The paper computes γ by a loop that stops when γ_new − γ ≤ 0.0001γ, without an absolute value. From γ = 2, the first " +
-		"update is above the fixed point and the second is below it. So the loop stops and keeps the first. " +
-		"The right-hand side decreases as γ grows, so the first update is always above the fixed point. The resulting " +
-		"batch sizes are smaller than necessary, but not wrong.")
+	p.Text("The paper computes γ by a loop. It begins with γ = 2, replaces γ by the right-hand side of the equation for γ, and stops " +
+		"when γ_new − γ ≤ 0.0001γ. This test lacks an absolute value. The right-hand side decreases as γ grows, so the first " +
+		"update is larger than the solution, and the second is smaller. Then γ_new − γ is negative, and the loop stops with the first " +
+		"update, which is too large. The resulting batch sizes are smaller than necessary, but not wrong.")
 	var rows [][]string
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), fmt.Sprintf("%g", f.sigma), decimal.Up(f.run.epsilon, 5),
@@ -251,10 +251,10 @@ func columns(p *report.Page, accountant string) {
 			"“Comparison to the f-DP Accountant”, and the signed loop is the paper's iteration of γ.",
 		fmt.Sprintf("*theorem*: Theorem simpleF solved exactly. *%s*: the accountant's certified value for Poisson sampling, T = ⌊K/s⌋ "+
 			"rounds and δ = 1/N.", accountant),
-		"In the columns of theorem and accountant, rows of **ε** (also ε_target and ε_f-DP) have the ε of runs with the printed σ " +
-			"and s. Rows of **σ** have the least noise multiplier for the printed s and ε. Rows of **s** have the largest batch size " +
-			"for ε: the theorem's with the σ that it requires for ε, the accountant's with the printed σ, where every smaller size is " +
-			"certified, too.",
+		"The columns of theorem and accountant show, in a row of **ε** (also ε_target and ε_f-DP), the ε of the printed σ and s. In a " +
+			"row of **σ** they show the least noise multiplier for the printed s and ε. In a row of **s** they show the largest batch " +
+			"size for the printed ε: for the theorem, with the σ that it requires for this ε; for the accountant, with the printed σ. " +
+			"The accountant certifies every smaller batch size, too.",
 		fmt.Sprintf("*verdict*: %s (as the paper describes it), %s, %s, or %s (the other numbers of the row are computed "+
 			"from it).", reproduced, byAnother, unsupported, given),
 	})

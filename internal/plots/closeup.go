@@ -15,9 +15,10 @@ const (
 // fewLines is the least number of lines for which a close-up is worth its space.
 const fewLines = 3
 
-// AddCloseUp adds a plot below p that shows the second half of the x axis, with a y axis that fits the lines there.
-// It does so only if three lines or more end within a small part of p's y axis. The plot leaves out bands, and lines
-// that end far from the largest group of lines: both can be seen in the plot above.
+// AddCloseUp adds a second plot below p that enlarges the second half of the x axis: its y axis fits the
+// lines there. It adds the plot only if at least three lines end close to each other, compared with p's y
+// axis. The enlarged plot leaves out bands, and lines that end far from the largest group of lines; both
+// are in the plot above.
 func (p *Picture) AddCloseUp() {
 	crowd := p.crowd()
 	below := Picture{YLabel: p.YLabel + ", close-up", YMin: p.YMax, YMax: p.YMin, OwnX: true}

@@ -58,8 +58,9 @@ type Line struct {
 	Scatter   bool // only points, each with a bar from lo to hi
 	// Colour is the line's colour. The zero value means the next colour of the palette.
 	Colour color.RGBA
-	// Like is the number, counted from 1, of another line whose dashes and marks this line has. 0 means
-	// that it has its own. The pieces of an interrupted line then look alike. A reference has only the dashes.
+	// Like gives this line the dashes and marks of another line, so that the pieces of an interrupted line
+	// look alike. It is the number of the other line, counted from 1; 0 means none. If the other line is a
+	// reference, only its dashes are used.
 	Like int
 }
 

@@ -11,8 +11,8 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Shares is a picture of histograms, one per column: the share s[x][y] of column x falls into row y. Larger shares
-// are darker.
+// Shares is a picture of histograms, one per column: s[x][y] is the share of column x that falls into row
+// y. Larger shares are drawn darker.
 type Shares [][]float64
 
 func (s Shares) Plot(c draw.Canvas, plt *plot.Plot) {

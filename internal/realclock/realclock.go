@@ -61,20 +61,20 @@ func Check(cfg *sim.Config) error {
 	return of.CheckFreeRunning()
 }
 
-// Run trains until all rounds are done and returns the result. Result.Clock is the time on the clock when the last
-// update arrived. Result.Busy is how long each client was in rounds: a round lasts until its gradient is computed and
-// its duration is over, whichever takes longer. If ctx is cancelled, Run stops with an error.
-//
-// Ownership. A release belongs to its client until it is posted, then to the message, then to the
-// server. A broadcast is one copy that all clients read and nobody changes. The post is one
-// goroutine with a queue of the messages under way. It delivers each message when its time comes.
-// So no sender waits for its messages, and messages can overtake each other as on the virtual
-// clock. The post never waits for the server, which may be waiting for the post. There is one
-// workspace per processor; a client has one only during Compute.
-//
-// All goroutines end before Run returns: when training is complete, when the context is cancelled,
-// or when one of them fails or panics, which cancels the others.
+// Run trains until all rounds are done and returns the result. Result.Clock is the time on the clock when
+// the last update arrived. Result.Busy is how long each client was in rounds: a round lasts until its
+// gradient is computed and its duration is over, whichever takes longer. If ctx is cancelled, Run stops
+// with an error. All goroutines end before Run returns.
 func Run(ctx context.Context, cfg *sim.Config, o Options) (*sim.Result, error) {
+	// Ownership of memory. A release belongs to its client until it is posted, then to the message, then
+	// to the server. A broadcast is one copy that all clients read and nobody changes. The post is one
+	// goroutine with a queue of the messages under way. It delivers each message when its time comes. So
+	// no sender waits for its messages, and messages can overtake each other as on the virtual clock. The
+	// post never waits for the server, which may be waiting for the post. There is one workspace per
+	// processor; a client has one only during Compute.
+	//
+	// Goroutines end when training is complete, when the context is cancelled, or when one of them fails
+	// or panics, which cancels the others.
 	if err := errors.Join(cfg.Validate(), CheckScale(o.Scale), Check(cfg)); err != nil {
 		return nil, err
 	}

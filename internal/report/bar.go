@@ -40,8 +40,8 @@ func NewBar(w io.Writer, what string, work int64) *Bar {
 	return newBar(w, Columns(w), what, max(work, 1))
 }
 
-// NewLines returns a Bar that prints lines, as in a log, also on a terminal. Use it for work whose parts may show
-// bars themselves. It prints nothing if the work is soon done.
+// NewLines returns a Bar that prints one line for each tenth of the work, as in a log, even on a terminal.
+// Use it for work whose parts may have bars of their own. If the work ends soon, it prints nothing.
 func NewLines(w io.Writer, what string, work int64) *Bar {
 	b := newBar(w, 0, what, max(work, 1))
 	b.late = true
@@ -84,7 +84,7 @@ func (b *Bar) Add(work int64) {
 	b.set(b.done + work)
 }
 
-// Set sets how much work is done, in the unit of NewBar.
+// Set sets how much work is done so far, in the same unit as the argument work of NewBar.
 func (b *Bar) Set(work int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,8 +160,9 @@ func (b *Bar) Clear() {
 	}
 }
 
-// LongRun is a number of floating-point operations. A training that is one of many shows its own progress if it takes
-// more. Large networks need about ten seconds for LongRun operations.
+// LongRun is a number of floating-point operations. If a command runs many trainings, a training with more
+// operations than this shows a separate progress bar. Large networks need about ten seconds for LongRun
+// operations.
 const LongRun = 1e12
 
 // patience is the time that a run may take before LongBar shows its progress. The amount of work alone cannot

@@ -14,9 +14,9 @@ var (
 	codes    = regexp.MustCompile(`<pre>`)
 )
 
-// Reachable returns the HTML text of a page, made accessible. Tables and code blocks can then be focused and scrolled
-// by keyboard, and screen readers read the page's name with each table. A column heading without text becomes an
-// empty cell.
+// Reachable takes the HTML of a page and returns it with changes for accessibility. Tables and code blocks
+// can be focused and scrolled by keyboard, and screen readers read the page's name with each table. A
+// column heading without text becomes an empty cell.
 func Reachable(text, name string) string {
 	number := 0
 	text = tables.ReplaceAllStringFunc(text, func(table string) string {

@@ -12,9 +12,10 @@ import (
 // maxMarked is the largest size of a file that HoldsOurs reads, in bytes.
 const maxMarked = 16 << 20
 
-// HoldsOurs reports whether the folder dir has a file with this name that this program wrote, so that it may be
-// replaced. Such a file begins with mark. If the file begins with other text, the error says so; expected describes
-// in it the file that was expected.
+// HoldsOurs reports whether the folder dir has a file of this name that this program wrote, so that the
+// program may replace it. It recognises such a file by its beginning, which must be mark. If the file
+// begins with other text, HoldsOurs returns an error, in which expected describes the file that was
+// expected.
 func HoldsOurs(dir, name, mark, expected string) (bool, error) {
 	text, err := bounded.Within(dir, name, maxMarked)
 	switch {

@@ -39,8 +39,9 @@ type Screen struct {
 	waiting string    // the last line of the terminal, if it shows the wait
 }
 
-// Event is a line of JSON on stderr: a message, the error that ends the command, or the progress of some work. Text
-// is the line of a message, or the error with all its lines, and Kind what kind of error it is. For progress, What is the work, Done the fraction of it that is done, Seconds how long it
+// Event is a line of JSON on stderr: a message, the error that ends the command, or the progress of some
+// work. For a message, Text is its line. For an error, Text has all its lines, and Kind says what kind of
+// error it is. For progress, What names the work, Done is the fraction that is done, Seconds how long it
 // has taken, and Left an estimate of the seconds that are left.
 type Event struct {
 	Event   string   `json:"event"` // message, error or progress

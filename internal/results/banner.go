@@ -7,8 +7,8 @@ import (
 	"proactivedp/train"
 )
 
-// Banner returns the warning that a picture shows in red below its title, or "". It warns that the data are
-// synthetic, or that the trainings cannot be repeated exactly.
+// Banner returns the warning that a picture shows in red below its title: that the data are synthetic, or
+// that the trainings cannot be repeated exactly. It returns "" if there is nothing to warn about.
 func Banner(s train.Spec, synthetic bool) string {
 	var parts []string
 	if synthetic {

@@ -32,9 +32,9 @@ const PageFile = "README.md"
 // OurMark is the text with which every Markdown page of this program begins.
 const OurMark = "<!-- Written by proactivedp "
 
-// Beside returns the results in the folder dir that listed does not name: figures of other commands than figures,
-// such as those of proposals or of users' own data, and folders with only a Markdown page. A damaged manifest is an
-// error. Files of other programs are ignored.
+// Beside returns the results in the folder dir whose names are not in listed: pictures are figures that
+// another command than figures made (such as proposals, or figures of a user's own data), and pages are
+// folders with only a Markdown page. A damaged manifest is an error. Files of other programs are ignored.
 func Beside(dir string, listed []string) (pictures []Entry, pages []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"proactivedp/train"
 )
 
-// Manifest says how a figure outside of the registry was made. The caller of WriteFigure fills in the rest;
-// WriteFigure sets the data, the origin and the files.
+// Manifest says how a figure was made that is not in the registry of package experiments. The caller of
+// WriteFigure sets the other fields; WriteFigure sets the data, the origin and the files.
 type Manifest struct {
 	Title   string `json:"title"`
 	Command string `json:"command"`

@@ -15,7 +15,7 @@ import (
 	"proactivedp/internal/version"
 )
 
-// The names of the files in the folder of a figure.
+// These are the names of the files in the folder of a figure.
 const (
 	ManifestFile = "manifest.json" // how it was made; every result has one
 	PictureFile  = "figure.png"    // the picture as PNG
@@ -66,7 +66,7 @@ func DataOf(d *data.Dataset, sha256 string) Data {
 	return Data{d.Name, sha256, d.Len(), d.Features, d.Train, d.Note, d.Synthetic}
 }
 
-// Sets are the data sets of a manifest. In JSON, several are a list and one is an object.
+// Sets are the data sets of a manifest. In JSON, a single data set is an object, and several are a list.
 type Sets []Data
 
 // UnmarshalJSON reads one data set or a list of them.

@@ -16,7 +16,7 @@ import (
 	"proactivedp/internal/report"
 )
 
-// The verdicts on statements that neither a figure nor a table decides.
+// These are verdicts on statements that no figure and no table of this program can confirm or refute.
 const (
 	Holds       Verdict = "holds"
 	DoesNotHold Verdict = "does not hold"
@@ -24,7 +24,8 @@ const (
 	Slip Verdict = "slip"
 )
 
-// Statement is a statement of the paper that can be checked, with a verdict and with what shows the verdict.
+// Statement is a statement of the paper that can be checked, with a verdict and the evidence for the
+// verdict.
 type Statement struct {
 	At      string  // section, theorem, equation, table or figure, with its label in the paper
 	Says    string  // the statement in words

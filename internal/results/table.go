@@ -49,7 +49,7 @@ func ReadTable(dir, folder, digest string) ([]byte, error) {
 	return text, nil
 }
 
-// Table is a parsed table of a figure's data, of all its trainings or of one.
+// Table is the parsed content of a figure's data file: of all trainings, or, after Split, of one training.
 type Table struct {
 	Header []string
 	Rows   [][]string
@@ -119,7 +119,8 @@ func sameCell(a, b string, within float64) bool {
 // number is a number in a cell.
 var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?`)
 
-// Runs splits the table into n trainings, as Split does. It is an error unless they have equally many rows.
+// Runs splits the table into n trainings, as Split does. It is an error if they do not all have the same
+// number of rows.
 func (t Table) Runs(n int, names ...string) ([]Table, error) {
 	all, err := t.Split(n, names...)
 	if err != nil {
@@ -134,8 +135,8 @@ func (t Table) Runs(n int, names ...string) ([]Table, error) {
 	return all, nil
 }
 
-// Split splits the table into n trainings: consecutive rows with the same texts in the columns names. It is an error
-// unless there are n of them.
+// Split splits the table into n trainings. A training is a group of consecutive rows with the same texts
+// in the named columns. It is an error if there are not exactly n groups.
 func (t Table) Split(n int, names ...string) ([]Table, error) {
 	var key []int
 	for _, name := range names {
@@ -161,7 +162,8 @@ func (t Table) Split(n int, names ...string) ([]Table, error) {
 	return all, nil
 }
 
-// Columns reads columns of numbers. to has, for each column name, where the numbers go.
+// Columns reads columns of numbers. The keys of to are names of columns; each value points to the slice
+// that receives the numbers of the column.
 func (t Table) Columns(to map[string]*[]float64) error {
 	var errs []error
 	for name, values := range to {

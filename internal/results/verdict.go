@@ -27,8 +27,9 @@ const (
 	// Exceeded means that our value is better than the stated one.
 	Exceeded      Verdict = "reproduced, and more"
 	NotReproduced Verdict = "not reproduced"
-	// Undecided means that our value misses the statement only within the spread, or that the comparison is not fair,
-	// because a run used only a part of the paper's K or synthetic data.
+	// Undecided means that our value misses the statement by no more than its spread over seeds, or that
+	// the comparison is not fair, because a run used synthetic data or only a part of the paper's
+	// gradients.
 	Undecided Verdict = "undecided"
 )
 
@@ -59,8 +60,8 @@ var Rule = fmt.Sprintf(`Each statement of the paper is compared with our result,
 - *A bound on the loss of accuracy*, or on the accuracy that is left under noise, is reproduced if our result keeps the
   bound, or misses it by at most %[1]g.
 - *A comparison* of two accuracies is reproduced if ours have the same order. There is no margin.
-- *A range of noise* in which the accuracy falls to a stated part is reproduced if our accuracy falls to this part
-  within the range.
+- *A range of noise*: the paper says that the accuracy falls to a stated fraction somewhere in this range. This is
+  reproduced if our accuracy falls to this fraction within the range.
 
 A statement is undecided if our result is within one standard error of the limit, so that more seeds are needed. It is
 also undecided if one of the compared runs used synthetic data, or fewer gradients than the paper.`, margin)

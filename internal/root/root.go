@@ -100,9 +100,10 @@ func Find(f func(float64) float64, lo, hi, relTol float64) (float64, error) {
 	return 0, fmt.Errorf("no convergence in [%v, %v]", lo, hi)
 }
 
-// Bracket widens the interval [lo, hi], lo < hi, until f changes its sign in it, and returns the new interval. It
-// doubles the side on which |f| is smaller; if f is monotone, the zero is there. The error wraps ErrNoSignChange if
-// there is no sign change in the range of float64, or if f is not finite where it is evaluated.
+// Bracket widens the interval [lo, hi], lo < hi, until f has different signs at its ends, and returns the
+// new interval. In each step it doubles the width on the side where |f| is smaller; for a monotone f, the
+// zero is on that side. The error wraps ErrNoSignChange if there is no sign change in the range of
+// float64, or if f is not finite where it is evaluated.
 func Bracket(f func(float64) float64, lo, hi float64) (float64, float64, error) {
 	if err := checkInterval(lo, hi); err != nil {
 		return 0, 0, err

@@ -39,10 +39,10 @@ const (
 )
 
 var (
-	// ErrDamaged is wrapped if a file has changed since it was written.
+	// ErrDamaged is the error, usually wrapped, for a file whose content has changed since it was written.
 	ErrDamaged = errors.New("its SHA-256 does not match its content")
-	// ErrKey is wrapped if a file was not written with the given key, or was written with a key although none is
-	// given.
+	// ErrKey is the error, usually wrapped, for a file that was written with another key than the given
+	// one. It is also the error if only one of the two is empty (no key).
 	ErrKey = errors.New("it was not written under this key")
 )
 

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// DecodeWhole decodes as Decode does, but missing fields are errors too. It is for values that this program writes,
-// such as messages from another process, which is not trusted. Every field of a struct must exist and not be null,
-// unless its tag has omitempty or omitzero: Decode would read a missing field as zero, which is a valid number.
-// Slices and maps may be null, because nil is written that way. Strings must be printable on one line and have at
-// most mostText bytes.
+// DecodeWhole decodes as Decode does, but a missing field is an error too. Use it for values that this
+// program writes and then receives from a process that is not trusted: Decode would read a missing field
+// as zero, which is a valid number. Every field of a struct must exist and not be null, unless its tag has
+// omitempty or omitzero. Slices and maps may be null, because nil is written that way. Strings must be
+// printable on one line and have at most mostText bytes.
 func DecodeWhole(text []byte, v any, mostText int) error {
 	if err := decode(text, v, false, mostText); err != nil {
 		return err

@@ -34,7 +34,7 @@ func decode(text []byte, v any, lines bool, most int) error {
 	return check(json.NewDecoder(bytes.NewReader(text)), "a string", lines, most)
 }
 
-// Plain returns err, a decoder's error about text, in plain words, without Go's types.
+// Plain returns the error err of a JSON decoder about text in plain words, without the names of Go types.
 func Plain(err error, text []byte) error {
 	line := func(offset int64) int { return 1 + bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n")) }
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

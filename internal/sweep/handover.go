@@ -123,12 +123,12 @@ func (h *hand) source(ctx context.Context, spec train.Spec, digest string) (*tra
 
 // fetchData asks for the data set with a digest until it is there, and checks it.
 func (h *hand) fetchData(ctx context.Context, digest string) (*train.Source, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, handingOver,
+	waiting, cancel := context.WithTimeoutCause(ctx, handingOver,
 		fmt.Errorf("it was not handed over within %v", handingOver))
 	defer cancel()
 	var asked time.Time
-	for ; ; sleep(ctx, lookAgain) {
-		if err := context.Cause(ctx); err != nil {
+	for ; ; sleep(waiting, lookAgain) {
+		if err := context.Cause(waiting); err != nil {
 			return nil, err
 		}
 		if time.Since(asked) >= askAgain {

@@ -9,7 +9,7 @@ import (
 )
 
 // slowest is the rate below which the transfer of an object is given up, in bytes a second.
-const slowest = 10 << 20
+const slowest = 2 << 20
 
 // transfer returns the longest time that the transfer of an object of some bytes may take.
 //

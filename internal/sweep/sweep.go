@@ -164,8 +164,8 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// Allow returns the subjects under which a user may publish and to which it may subscribe at the broker of a sweep.
-// They are just enough for the user's part.
+// Allow returns the permissions of a user at a broker that runs elsewhere: the subjects under which it may
+// publish, and those to which it may subscribe. They are just enough for the user's part in a sweep.
 func Allow(u broker.User) broker.Permissions {
 	if u.Role != broker.Worker {
 		return broker.Permissions{}

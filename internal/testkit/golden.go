@@ -30,9 +30,9 @@ const (
 	tolerance = 0.08
 )
 
-// Golden fails the test if the picture that drawTo draws, as PNG, differs from testdata/name.png, which has a third
-// of the size. The picture is then saved with the test's artifacts (go test -artifacts). With -update-pictures,
-// Golden writes testdata/name.png instead.
+// Golden fails the test if a picture has changed. drawTo draws the picture as PNG. Golden reduces it to a
+// third of its size and compares it with testdata/name.png. If they differ, the picture is saved with the
+// test's artifacts (go test -artifacts). With -update-pictures, Golden writes testdata/name.png instead.
 func Golden(t *testing.T, name string, drawTo func(io.Writer) error) {
 	t.Helper()
 	var drawn bytes.Buffer

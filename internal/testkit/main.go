@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Main runs the tests of a package with little garbage collection, for a package whose tests have small heaps
-// and spend a fifth of their time on collecting them. GOGC overrides it.
+// Main runs the tests of a package with little garbage collection. Use it for a package whose tests have
+// small heaps and spend much of their time on garbage collection. If the environment variable GOGC is set,
+// its value is used instead.
 func Main(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -18,12 +18,13 @@ var accountants string
 //go:embed calibrate.csv
 var calibrate string
 
-// Row is the ε that a public library computes for T rounds at sample rate Q with noise multiplier Sigma. Tests
-// compare this program's accountants with it.
+// Row is the ε that a public library computes for T rounds at sample rate Q with noise multiplier Sigma.
+// Tests compare this program's accountants with it.
 //
-// Accountant is one of
-//   - dp_accounting-PLD(h): an upper bound, pessimistic, with discretisation interval h. With h =
-//     1e-4 it is too coarse for ε < 0.1.
+// Accountant names the library and its method:
+//
+//   - dp_accounting-PLD(h): an upper bound; h is the discretisation interval. With h = 1e-4 it is
+//     too coarse for ε < 0.1.
 //   - prv_accountant-lower|estimate|upper(eps_error=e): the true ε is between lower and upper.
 //   - dp_accounting-RDP(orders), opacus-RDP, dp_accounting-RDP-WOR (fixed-size samples).
 //   - tf_privacy-CLT-uniform|poisson: an approximation.

@@ -39,9 +39,10 @@ type Package struct {
 	Skip []string
 }
 
-// Check fails the test if a function or method of the package that returns an error panics or waits forever for zero
-// arguments and an open context. Methods are called on a zero value and on a nil pointer, and those of types in
-// Unusable must return the error given there. Check also fails if p lacks an export of the package in the working
+// Check tests that misuse of the package is an error and not a crash. It calls every exported function and
+// method that returns an error with zero arguments and an open context, and methods on a zero value and on
+// a nil pointer. The test fails if a call panics or waits forever. Methods of types in Unusable must
+// return the error given there. Check also fails if p lacks an export of the package in the working
 // directory, or names something that does not exist.
 func (p Package) Check(t *testing.T) {
 	t.Helper()

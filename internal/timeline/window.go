@@ -3,8 +3,8 @@ package timeline
 
 import "proactivedp/sim"
 
-// Kept limits the size of a Window. A client may run far ahead of the others before they have finished the window's
-// rounds; no more than Kept times as many rounds of it are recorded.
+// Kept limits the memory of a Window. A window of n rounds records at most Kept·n rounds of each client: a
+// client may run far ahead while others have not yet finished their first n rounds.
 const Kept = 4
 
 // Window is the beginning of a run: its rounds, absences and broadcasts until the server had the updates of the first

@@ -12,8 +12,9 @@ const (
 	enoughRead = 4 << 20
 )
 
-// Done returns how many bytes of the file f were read, which is its position. It is 0 if f is nil or not a regular
-// file, and for a zip archive, which is not read at that position.
+// Done returns how many bytes of the file f were read, which is the current position in the file. It
+// returns 0 if f is nil or not a regular file. It also returns 0 for a zip archive, because that is not
+// read from the beginning to the end.
 func Done(f *os.File) int64 {
 	if f == nil {
 		return 0
@@ -29,9 +30,11 @@ func Done(f *os.File) int64 {
 	return read
 }
 
-// Expected estimates how many elements the file f has, if its first read bytes (see [Done]) had the given number of
-// elements. A slice with this capacity need not grow, so its elements are never in memory twice; memory that is never
-// used takes no space. Expected returns 0 if too little was read for an estimate.
+// Expected estimates how many elements the file f has, such as rows. read is the number of bytes that were
+// read so far (see [Done]), and elements the number of elements in them. Use the estimate as the capacity
+// of a slice: a slice that grows is copied, so that its elements are in memory twice. A capacity that is
+// too large costs nothing, because memory that is never used takes no space. Expected returns 0 if too
+// little was read for an estimate.
 func Expected(f *os.File, read int64, elements int) float64 {
 	if read < enoughRead {
 		return 0

@@ -33,7 +33,8 @@ func Endings() []string { return []string{".gz", ".bz2", ".xz", ".zst"} }
 // the content of r itself.
 func Reader(r io.Reader) (*bufio.Reader, error) { return reader(r, MaxBytes) }
 
-// Returns is the error text for a file whose lines end in carriage returns, as old programs for the Mac write them.
+// Returns is the error text for a file whose lines end in carriage returns without line feeds, as old
+// programs for the Mac write them.
 const Returns = `lines end in a carriage return alone, must end in a line feed (tr '\r' '\n' writes them so)`
 
 // Mark is the byte order mark, with which some programs begin a text in UTF-8.

@@ -19,7 +19,8 @@ import (
 // maxDirectory is the largest size of the list of an archive's files, in bytes.
 const maxDirectory = 16 << 20
 
-// Encrypted is the flag that marks an encrypted file in a zip archive: APPNOTE.TXT of PKWARE, section 4.4.4.
+// Encrypted is the bit of a file's flags in a zip archive that says that the file is encrypted
+// (APPNOTE.TXT of PKWARE, section 4.4.4).
 const Encrypted = 1
 
 // OpenZip reads the list of the files in a zip archive of size bytes. It limits the memory for the list.

@@ -34,14 +34,14 @@ func AlexNet() *models.Network { return must(AlexNetFor(objects, 10)) }
 // two dense layers, as in the paper. See models.Stochastic.
 func AlexNetDropout() *models.Network { return must(AlexNetDropoutFor(objects, 10)) }
 
-// AlexNetFor returns AlexNet for images of shape in and the given number of classes. Height and width must be a
-// multiple of 16, or one less.
+// AlexNetFor returns AlexNet for images of shape in and the given number of classes. Height and width must
+// each be a multiple of 16, or one less than a multiple of 16.
 func AlexNetFor(in nn.Shape, classes int) (*models.Network, error) {
 	return buildAlexNet("alexnet", in, classes, 1, 1)
 }
 
-// AlexNetDropoutFor returns AlexNet with dropout for images of shape in and the given number of classes. Height and
-// width must be a multiple of 16, or one less.
+// AlexNetDropoutFor returns AlexNet with dropout for images of shape in and the given number of classes.
+// Height and width must each be a multiple of 16, or one less than a multiple of 16.
 func AlexNetDropoutFor(in nn.Shape, classes int) (*models.Network, error) {
 	return buildAlexNet("alexnet-dropout", in, classes, 1, 1, nn.Dropout{Rate: 0.5})
 }

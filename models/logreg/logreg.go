@@ -1,16 +1,18 @@
-// Package logreg has logistic regression for two classes on rows of features, with a ridge penalty (the strongly
-// convex objective of the paper's experiments) and without one (the convex objective).
+// Package logreg has logistic regression for two classes on rows of features, with a ridge penalty (the
+// strongly convex objective of the paper's experiments) and without one (the convex objective). It also
+// has linear regression without a penalty, see [NewLinear].
 //
-// One example's objective is
+// For an example with features x and label y in {0, 1}, weights w and bias b, the objective of logistic
+// regression is
 //
-//	f(w̄; x, y) = ln(1 + e^{-z}) + (1-y)·z + (λ/2)‖w̄‖²,  z = wᵀx + b,
+//	f(w̄; x, y) = ln(1 + e^{-z}) + (1-y)·z + (λ/2)‖w̄‖²,  z = wᵀx + b,  w̄ = (w, b)
 //
-// with y in {0, 1} and w̄ = (w, b). The bias b is the last parameter and penalised like the rest (paper, Section
-// Experiments). The paper's objective J sums the examples and counts the penalty once. This package puts (λ/2)‖w̄‖²
-// into every example, so that it is clipped with the gradient to which it belongs. The paper uses λ = 1/N.
+// The bias b is the last parameter. It is penalised like the weights (paper, Section Experiments). The
+// paper uses λ = 1/N. Its objective J sums the examples and counts the penalty once. This package puts the
+// penalty (λ/2)‖w̄‖² into every example, so that it is clipped together with the example's gradient.
 //
-// The package also has linear regression without a penalty, see [NewLinear]. Its gradient a·x̄ differs only in the
-// number a, so sums are computed and bounded in the same way.
+// The gradient of linear regression, without a penalty, is also a multiple of (x, 1). Only the factor
+// differs, so sums are computed and bounded in the same way.
 package logreg
 
 import (
@@ -224,17 +226,20 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 	return models.Narrow(m, sum[:m.NumParams()], m.vector(&mine.wide), params, b, clip, mine)
 }
 
-// Shade returns a bound on the rounding errors of a sum, as a fraction of the clipping norm: see [models.Bounded].
-// All additions are exact, because they are on a models.Grid. The remaining errors are:
+// Rounding errors of a sum. Let f be the clip factor of an example and w̄ the parameters. All additions
+// are exact, because they are on a models.Grid. The remaining errors are:
 //
-//   - a gradient's coordinates are rounded to the grid;
-//   - the factor f of λw̄ is rounded to a multiple of 2^-30, which moves the gradient by at most 2^-31·8C (see
-//     ridgeLimit). The sum of these factors is exact and at most 2^22. Its product with λw̄ is rounded to float64,
-//     with an error of 2^-53·2^22·8C before and after a record leaves;
+//   - A gradient's coordinates are rounded to the grid.
+//   - The factor f of λw̄ is rounded to a multiple of 2^-30, which moves the gradient by at most 2^-31·8C
+//     (see ridgeLimit). The sum of these factors is exact and at most 2^22. Its product with λw̄ is
+//     rounded to float64, with an error of 2^-53·2^22·8C before and after a record leaves.
 //   - f and products with it are rounded to float64, with a relative error below 2^-50.
 //
-// With automatic clipping, f may be above 1 and the second point would not hold. If there is a penalty, gradients are
-// then added one by one, as above ridgeLimit.
+// With automatic clipping, f may be above 1 and the second point would not hold. If there is a penalty,
+// gradients are then added one by one, as above ridgeLimit.
+
+// Shade returns a bound on the rounding errors of a sum, as a fraction of the clipping norm C: see
+// [models.Bounded].
 func (m *Model) Shade() float64 { return m.shade }
 
 // ridgeLimit is the largest norm, in units of C, of the penalty's gradient λw̄ that is added once

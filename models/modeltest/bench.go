@@ -30,9 +30,10 @@ func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, siz
 	b.ReportMetric(perSecond*float64(flops)/1e9, "GFLOP/s")
 }
 
-// BenchmarkPrivacy measures what privacy costs in time: by how many per cent a step of BenchmarkStep takes longer
-// than a step without norms, clipping and noise. It runs the two kinds of steps in turn and reports the median over
-// the pairs, because the speed of a machine can change from minute to minute by more than that.
+// BenchmarkPrivacy measures how much longer a private step takes, in per cent. It compares a step of
+// BenchmarkStep with a step without norms, clipping and noise. It runs the two kinds of steps in turn and
+// reports the median over the pairs, because the speed of a machine can change from minute to minute by
+// more than the difference.
 func BenchmarkPrivacy(b *testing.B, m models.Model, d *data.Dataset, size int) {
 	s := newStepper(m, d, size)
 	s.step(b, true)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"proactivedp/dp"
+	"proactivedp/dp/pld"
 	"proactivedp/dp/rdp"
 	"proactivedp/plan"
 )
@@ -50,6 +51,25 @@ func manyReleases(t *testing.T) map[string]Release {
 	return all
 }
 
+// phased returns a training with three kinds of rounds of one data set, as a person could run it: noise, batch size and
+// steps change. The rate of the last one is no multiple of 2^-24.
+func phased(t *testing.T) Release {
+	t.Helper()
+	of := func(sigma float64, size, count int) dp.Event {
+		return dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, SampleSize: size, DatasetSize: 1000, Count: count}
+	}
+	events := []dp.Event{of(2, 50, 30), of(1.5, 50, 20), of(1.5, 77, 7)}
+	b, err := pld.Accountant{}.Epsilon(t.Context(), events, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := OfEvents(events, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // constant returns the number of a line NAME = number.
 func constant(t *testing.T, text, name string) float64 {
 	t.Helper()
@@ -66,18 +86,18 @@ func constant(t *testing.T, text, name string) float64 {
 
 // rateOf is the rate that code in a format must sample with: that of the release, or, where
 // the library draws with random numbers of 24 bits, the multiple of 2^-24 below it.
-func rateOf(f Format, r Release) float64 {
+func rateOf(f Format, e dp.Event) float64 {
 	if writers[f].bits > 0 {
-		return math.Floor(r.Event.SampleRate()*(1<<24)) / (1 << 24)
+		return math.Floor(e.SampleRate()*(1<<24)) / (1 << 24)
 	}
-	return r.Event.SampleRate()
+	return e.SampleRate()
 }
 
 // The numbers in the code are those of the plan, once each, and no line computes a rate, a
 // batch size or noise from the length of a data set.
 func TestCodeHasTheNumbersOfThePlan(t *testing.T) {
-	harmless := regexp.MustCompile(`draws\.random\(len\(features\)\) < SAMPLE_RATE|` +
-		`batches\(len\(features\)\)|len\(chosen\) == 0|split\(round_key, len\(leaves\)\)`)
+	harmless := regexp.MustCompile(`draws\.random\(len\(features\)\) < sample_rate|` +
+		`rounds\(len\(features\)\)|len\(chosen\) == 0|split\(round_key, len\(leaves\)\)`)
 	for name, r := range manyReleases(t) {
 		for _, f := range Formats() {
 			if f == LaTeX {
@@ -92,7 +112,7 @@ func TestCodeHasTheNumbersOfThePlan(t *testing.T) {
 				size = float64(r.Event.SampleSize)
 			}
 			for constantName, want := range map[string]float64{
-				"NOISE_MULTIPLIER": r.Event.NoiseMultiplier, "SAMPLE_RATE": rateOf(f, r),
+				"NOISE_MULTIPLIER": r.Event.NoiseMultiplier, "SAMPLE_RATE": rateOf(f, r.Event),
 				"EXPECTED_BATCH_SIZE": size, "STEPS": float64(r.Event.Count), "DELTA": r.Bound.DeltaUpper,
 			} {
 				if constantName == "DELTA" && writers[f].complete != "" {
@@ -121,7 +141,7 @@ func TestOneMoreRecordChangesNothing(t *testing.T) {
 	}
 	type run struct {
 		Used     [][]*float64
-		Recorded []float64
+		Recorded [][]float64
 		Error    string
 	}
 	type job struct {
@@ -133,7 +153,9 @@ func TestOneMoreRecordChangesNothing(t *testing.T) {
 	var jobs []job
 	var asked [][]any
 	folder := t.TempDir()
-	for name, r := range manyReleases(t) {
+	all := manyReleases(t)
+	all["phases"] = phased(t)
+	for name, r := range all {
 		if r.Event.Count > 2000 { // as long as others, and no other code
 			continue
 		}
@@ -141,7 +163,10 @@ func TestOneMoreRecordChangesNothing(t *testing.T) {
 		if n == 0 {
 			n = 10_000
 		}
-		for _, f := range []Format{Opacus, TFPrivacy, JAXPrivacy, Flower} {
+		for _, f := range []Format{Opacus, OpacusShort, TFPrivacy, TFPrivacyShort, JAXPrivacy, JAXPrivacyShort, Flower} {
+			if f == Flower && len(r.More) > 0 {
+				continue
+			}
 			c, err := Write(f, r)
 			if err != nil {
 				t.Fatal(err)
@@ -169,38 +194,81 @@ func TestOneMoreRecordChangesNothing(t *testing.T) {
 		t.Fatalf("%d results of %d, %v", len(results), len(jobs), err)
 	}
 	for i, j := range jobs {
-		e := j.r.Event
-		steps, size := float64(e.Count), float64(e.SampleSize)
-		if j.f == Flower { // the server counts the rounds
-			steps = 1
-		}
-		if e.DatasetSize == 0 {
-			size = 1
-		}
-		want := []float64{e.NoiseMultiplier, 1, size, rateOf(j.f, j.r), steps}
 		if len(results[i]) != len(j.sizes) {
 			t.Errorf("%s for %s: %d runs, want %d", j.f, j.name, len(results[i]), len(j.sizes))
 			continue
 		}
+		phases := j.r.phases()
 		for k, got := range results[i] {
-			if got.Error != "" || len(got.Used) != 1 {
+			if got.Error != "" || len(got.Used) != len(phases) {
 				t.Errorf("%s for %s: %d records: %d kinds of steps, error %q", j.f, j.name, j.sizes[k], len(got.Used),
 					got.Error)
 				continue
 			}
-			for at, x := range got.Used[0] {
-				if x == nil && at == 2 && (j.f == TFPrivacy || j.f == JAXPrivacy) { // these divide by nothing
-					continue
+			var recorded [][]float64
+			for p, e := range phases {
+				steps, size := float64(e.Count), float64(e.SampleSize)
+				if j.f == Flower { // the server counts the rounds
+					steps = 1
 				}
-				if x == nil || *x != want[at] {
-					t.Errorf("%s for %s: %d records: number %d of a step is not %v", j.f, j.name, j.sizes[k], at,
-						want[at])
+				if e.DatasetSize == 0 {
+					size = 1
+				}
+				want := []float64{e.NoiseMultiplier, 1, size, rateOf(j.f, e), steps}
+				recorded = append(recorded, []float64{want[0], want[3], want[4]})
+				for at, x := range got.Used[p] {
+					if x == nil && at == 2 && (j.f == TFPrivacy || j.f == JAXPrivacy) { // these divide by nothing
+						continue
+					}
+					if x == nil || *x != want[at] {
+						t.Errorf("%s for %s: %d records: number %d of a step of kind %d is not %v", j.f, j.name, j.sizes[k], at, p,
+							want[at])
+					}
 				}
 			}
-			recorded := []float64{want[0], want[3], want[4]}
-			if got.Recorded != nil && !slices.Equal(got.Recorded, recorded) {
+			if got.Recorded != nil && !slices.EqualFunc(got.Recorded, recorded, slices.Equal) {
 				t.Errorf("%s for %s: %d records: recorded %v, want %v", j.f, j.name, j.sizes[k], got.Recorded, recorded)
 			}
+		}
+	}
+}
+
+// Code for several kinds of rounds spends the ε that it claims. The training is run with stand-ins, and the accountant of
+// this program gets what their accountants recorded: the history of Opacus and the event of dp_accounting.
+func TestPhasesSpendTheirEpsilon(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("needs python3")
+	}
+	r := phased(t)
+	for _, f := range []Format{Opacus, TFPrivacy} {
+		c, err := Write(f, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "code.py")
+		if err := os.WriteFile(path, []byte(c.Text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		attack := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "attack.py"))
+		attack.Stdin = strings.NewReader(fmt.Sprintf("[[%q, %q, [1000]]]", f, path))
+		out, err := attack.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ran [][]struct{ Recorded [][]float64 }
+		if err := json.Unmarshal(out, &ran); err != nil {
+			t.Fatal(err)
+		}
+		var events []dp.Event
+		for _, entry := range ran[0][0].Recorded {
+			events = append(events, poisson(entry[0], entry[1], int(entry[2])))
+		}
+		b, err := pld.Accountant{}.Epsilon(t.Context(), events, r.Bound.DeltaUpper)
+		// The rate of Opacus is rounded down by at most 2^-24, so its ε is a little smaller.
+		if err != nil || len(events) != 3 || b.EpsilonUpper > r.Bound.EpsilonUpper || b.EpsilonUpper < 0.999*r.Bound.EpsilonLower {
+			t.Errorf("%s: %d kinds of rounds cost ε ≤ %v, %v; the code claims %v", f, len(events), b.EpsilonUpper, err,
+				r.Bound.EpsilonUpper)
 		}
 	}
 }

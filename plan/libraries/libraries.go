@@ -30,7 +30,8 @@ const (
 	Flower     Format = "flower"      // Python: clients of a federation that train with Opacus
 	LaTeX      Format = "latex"       // a paragraph and a table for a paper
 
-	// The short formats are a few lines to add to your own training loop, which keeps its optimizer.
+	// These short formats are a few lines to add to a training loop that you already have. The loop keeps
+	// its optimizer.
 	OpacusShort     Format = "opacus-short"
 	TFPrivacyShort  Format = "tf-privacy-short"
 	JAXPrivacyShort Format = "jax-privacy-short"
@@ -54,12 +55,11 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("format = %q, must be %s", name, strings.Join(names, ", "))
 }
 
-// Release is the input of [Write]: rounds, and the ε that they cost a record. All rounds must have equal settings,
-// unless the format is a record (see [Records]). [OfPlan] and [OfEvents] make a Release.
+// Release is the input of [Write]: rounds, and the ε that they cost a record. [OfPlan] and [OfEvents] make a Release.
 type Release struct {
 	Event dp.Event // the rounds of one client; σ > 0
-	// More are rounds of other kinds and other releases that follow, for [Records]. Then Event may be another
-	// release too.
+	// More are rounds of other kinds that follow, the next phases of the training. [Flower] and [LaTeX] have none.
+	// For [Records], Event and More may also be other releases.
 	More  []dp.Event
 	Bound dp.Bound // the ε of a record, over all rounds that use it
 	// Holders is the number of clients that hold each record. Each of them runs these rounds. 0 means
@@ -166,17 +166,14 @@ func Write(f Format, r Release) (Code, error) {
 	if slices.Contains(Records(), f) {
 		return writeRecord(f, r)
 	}
-	if len(r.More) > 0 {
-		return Code{}, fmt.Errorf(severalKinds, 1+len(r.More), dp.ErrNotCovered)
+	if len(r.More) > 0 && (f == LaTeX || f == Flower) {
+		return Code{}, fmt.Errorf(severalKinds, 1+len(r.More), f, dp.ErrNotCovered)
 	}
-	if r.Event.Other != "" {
-		return Code{}, fmt.Errorf("mechanism = %s, must be rounds of training for code: %w", r.Event.Other, dp.ErrNotCovered)
+	if err := r.checkPhases(f); err != nil {
+		return Code{}, err
 	}
 	if f == LaTeX {
 		return writeLaTeX(r), nil
-	}
-	if n := r.Event.Truncated; n > 0 {
-		return Code{}, fmt.Errorf("truncated batch size = %d, must not be given for code, which does not cut batches: %w", n, dp.ErrNotCovered)
 	}
 	w, ok := writers[f]
 	if !ok {
@@ -184,6 +181,37 @@ func Write(f Format, r Release) (Code, error) {
 		return Code{}, err
 	}
 	return w.write(f, r)
+}
+
+// phases returns all kinds of rounds, in their order.
+func (r Release) phases() []dp.Event { return append([]dp.Event{r.Event}, r.More...) }
+
+// checkPhases refuses rounds that no code runs.
+func (r Release) checkPhases(f Format) error {
+	var errs []error
+	for i, e := range r.phases() {
+		var err error
+		switch {
+		case e.Other != "":
+			err = fmt.Errorf("mechanism = %s, must be rounds of training for code: %w", e.Other, dp.ErrNotCovered)
+		case e.Truncated > 0 && f != LaTeX:
+			err = fmt.Errorf("truncated batch size = %d, must not be given for code, which does not cut batches: %w", e.Truncated,
+				dp.ErrNotCovered)
+		case e.Group > 1:
+			err = fmt.Errorf("group = %d, code is for single records: %w", e.Group, dp.ErrNotCovered)
+		case len(r.More) > 0 && e.Sampling != dp.Poisson:
+			err = fmt.Errorf("sampling = %q, must be %q in code for several kinds of rounds: %w", e.Sampling, dp.Poisson,
+				dp.ErrNotCovered)
+		case e.DatasetSize != r.Event.DatasetSize:
+			err = fmt.Errorf("data set size = %d after %d, must be the same in all rounds of a training: %w", e.DatasetSize,
+				r.Event.DatasetSize, dp.ErrNotCovered)
+		}
+		if err != nil && len(r.More) > 0 {
+			err = fmt.Errorf("event %d: %w", i, err)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // All returns r in every format that can express it, except for the short ones.
@@ -205,8 +233,7 @@ func All(r Release) ([]Code, error) {
 	return all, nil
 }
 
-// These formats are records of rounds for the accountants of other libraries, not code. A record may have several
-// kinds of rounds. [Read] reads both formats.
+// These formats are records of rounds for the accountants of other libraries, not code. [Read] reads both formats.
 const (
 	DPAccounting  Format = "dp-accounting"  // the text of an event of dp_accounting, as Python prints it
 	OpacusHistory Format = "opacus-history" // the state of an accountant of Opacus, as JSON
@@ -215,9 +242,9 @@ const (
 // Records lists the formats that are records of rounds, not code.
 func Records() []Format { return []Format{DPAccounting, OpacusHistory} }
 
-// severalKinds is why code is refused for rounds of several kinds.
-const severalKinds = "%d kinds of rounds, must be one: the code has one noise multiplier and one sample rate; --format " +
-	string(DPAccounting) + " and " + string(OpacusHistory) + " have several: %w"
+// severalKinds is why a format is refused for rounds of several kinds.
+const severalKinds = "%d kinds of rounds, must be one for %s; --format " + string(Opacus) + ", " + string(TFPrivacy) + ", " +
+	string(JAXPrivacy) + ", " + string(DPAccounting) + " and " + string(OpacusHistory) + " have several: %w"
 
 // checkMore checks the rounds of further kinds.
 func (r Release) checkMore() error {

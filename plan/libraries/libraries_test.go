@@ -145,9 +145,11 @@ func TestCodeCompiles(t *testing.T) {
 		t.Skip("needs python3")
 	}
 	folder := t.TempDir()
-	for name, r := range releases(t) {
+	all := releases(t)
+	all["phases"] = phased(t)
+	for name, r := range all {
 		for _, f := range Formats() {
-			if f == LaTeX {
+			if f == LaTeX || f == Flower && len(r.More) > 0 {
 				continue
 			}
 			c, err := Write(f, r)
@@ -160,8 +162,8 @@ func TestCodeCompiles(t *testing.T) {
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "*.py"))
-	if err != nil || len(files) != 28 {
-		t.Fatalf("%d files, %v, want 28", len(files), err)
+	if err != nil || len(files) != 34 {
+		t.Fatalf("%d files, %v, want 34", len(files), err)
 	}
 	out, err := exec.Command(python, append([]string{"-W", "error", "-m", "py_compile"}, files...)...).CombinedOutput()
 	if err != nil {
@@ -218,10 +220,28 @@ func TestReleasesWithoutCode(t *testing.T) {
 		t.Errorf("a format that there is not: %v", err)
 	}
 	e := poisson(1, 0.1, 1)
-	two := Release{Event: e, More: []dp.Event{e}, Bound: dp.Bound{Kind: dp.Upper, Sampling: e.Sampling, Adjacency: e.Adjacency}}
-	for _, f := range Formats() {
-		if _, err := Write(f, two); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), "--format dp-accounting") {
-			t.Errorf("%s of rounds of two kinds: %v", f, err)
+	sized := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1, SampleSize: 1, DatasetSize: 10, Count: 1}
+	other, cut, group := sized, sized, sized
+	other.DatasetSize, cut.Truncated, group.Group = 11, 3, 2
+	allocation := dp.Event{Sampling: dp.Allocation, Redraw: dp.EachEpoch, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1, Rate: 0.1, Count: 10}
+	laplace := dp.Event{Other: dp.LaplaceNoise, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1, Count: 1}
+	for want, c := range map[string]struct {
+		formats []Format
+		last    dp.Event
+	}{
+		"2 kinds of rounds, must be one for latex; --format opacus, ": {[]Format{LaTeX}, sized},
+		"2 kinds of rounds, must be one for flower; --format opacus,": {[]Format{Flower}, sized},
+		"event 1: data set size = 11 after 10, must be the same":      {[]Format{Opacus, TFPrivacyShort}, other},
+		"event 1: truncated batch size = 3, must not be given":        {[]Format{Opacus, JAXPrivacy}, cut},
+		"event 1: group = 2, code is for single records":              {[]Format{OpacusShort}, group},
+		`event 1: sampling = "allocation", must be "poisson" in code`: {[]Format{JAXPrivacy, Opacus}, allocation},
+		"event 1: mechanism = laplace, must be rounds of training":    {[]Format{TFPrivacy}, laplace},
+	} {
+		two := Release{Event: sized, More: []dp.Event{c.last}, Bound: dp.Bound{Kind: dp.Upper, Sampling: e.Sampling, Adjacency: e.Adjacency}}
+		for _, f := range c.formats {
+			if _, err := Write(f, two); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s of rounds of two kinds: %v, must say %q", f, err, want)
+			}
 		}
 	}
 	if _, err := OfEvents([]dp.Event{e}, dp.Bound{Kind: dp.Approximation,
@@ -275,7 +295,7 @@ sys.modules["jax_privacy"].batch_selection = sys.modules["jax_privacy.batch_sele
 sys.modules["jax_privacy"].batch_selection.BallsInBinsSampling = Bins
 code = {"__name__": "code"}
 exec(sys.stdin.read(), code)
-all = list(code["batches"](100))
+all = [chosen for _, _, chosen in code["rounds"](100)]
 assert len(all) == 25, len(all)
 for begin in range(0, 21, 7):
     assert sorted(sum(all[begin : begin + 7], [])) == list(range(100))

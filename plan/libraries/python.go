@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -228,15 +227,23 @@ func (w writer) write(f Format, r Release) (Code, error) {
 		return Code{}, fmt.Errorf("sampling = %q, must be %q for %s: the code draws Poisson samples: %w",
 			r.Event.Sampling, dp.Poisson, w.library, dp.ErrNotCovered)
 	}
-	rate := r.Event.SampleRate()
-	if w.bits > 0 {
-		rate = math.Ldexp(math.Floor(math.Ldexp(rate, w.bits)), -w.bits)
-	}
-	if rate == 0 {
-		return Code{}, fmt.Errorf("sample rate = %v, must be at least 2^-%d for %s, which draws with random "+
-			"numbers of that precision: %w", r.Event.SampleRate(), w.bits, w.library, dp.ErrNotCovered)
+	phases := r.phases()
+	rates := make([]float64, len(phases))
+	for i, e := range phases {
+		rates[i] = e.SampleRate()
+		if w.bits > 0 {
+			rates[i] = math.Ldexp(math.Floor(math.Ldexp(rates[i], w.bits)), -w.bits)
+		}
+		if rates[i] == 0 {
+			return Code{}, fmt.Errorf("sample rate = %v, must be at least 2^-%d for %s, which draws with random "+
+				"numbers of that precision: %w", e.SampleRate(), w.bits, w.library, dp.ErrNotCovered)
+		}
 	}
 	c := Code{Format: f, Library: w.library, Tried: w.tried, Caveats: w.caveats(r)}
+	if len(phases) > 1 {
+		c.Caveats = append(c.Caveats, "Each row of PHASES is a kind of rounds, and the training runs them in this order. The "+
+			"learning rate or step size stays the same, and EXPECTED_BATCH_SIZE is the one of the row.")
+	}
 	var text strings.Builder
 	title := "Private training with "
 	if w.complete != "" {
@@ -250,7 +257,7 @@ func (w writer) write(f Format, r Release) (Code, error) {
 		fmt.Fprintf(&text, "\n%s\n", wrapped("- "+caveat))
 	}
 	text.WriteString("\"\"\"\n\n")
-	r.constants(&text, rate, func(name string) bool { return w.complete == "" || strings.Contains(strings.Join(parts, ""), name) })
+	r.constants(&text, rates, func(name string) bool { return w.complete == "" || strings.Contains(strings.Join(parts, ""), name) })
 	if f == Flower {
 		r.clients(&text)
 	}
@@ -269,7 +276,7 @@ func (w writer) write(f Format, r Release) (Code, error) {
 
 // all returns the rounds that the bound counts, which are those of all holders of a record.
 func (r Release) all() []dp.Event {
-	all, _ := dp.Times([]dp.Event{r.Event}, max(r.Holders, 1)) // the bound counts them, and check their number
+	all, _ := dp.Times(r.phases(), max(r.Holders, 1)) // the bound counts them, and check their number
 	return all
 }
 
@@ -320,29 +327,46 @@ func constantsOf(e dp.Event) string {
 		e.DatasetSize)
 }
 
-// constants writes the numbers of the release that are used. rate is the sample rate that the code uses.
-func (r Release) constants(w *strings.Builder, rate float64, used func(name string) bool) {
+// phaseNames are the constants of a phase, in the order of its row in PHASES.
+const phaseNames = "NOISE_MULTIPLIER, SAMPLE_RATE, EXPECTED_BATCH_SIZE, STEPS"
+
+// constants writes the numbers of the release that are used. rates are the sample rates that the code uses.
+func (r Release) constants(w *strings.Builder, rates []float64, used func(name string) bool) {
 	e := r.Event
 	size, records := "1", "None"
 	if e.DatasetSize != 0 {
 		size, records = fmt.Sprint(e.ExpectedSize()), fmt.Sprint(e.DatasetSize)
 	}
 	type constant struct{ name, value, is string }
-	draw := []constant{{"SAMPLE_RATE", decimal.Exactly(rate), "q: probability of each record to be in a batch"}}
+	norm := constant{"MAX_GRAD_NORM", "1.0", "C: choose it, but not by looking at private data"}
+	rounds := []constant{{"NOISE_MULTIPLIER", decimal.Exactly(e.NoiseMultiplier), "σ: noise over clipping norm"}, norm}
+	row := phaseNames
 	if e.Sampling == dp.Allocation {
-		draw = []constant{{"BATCHES", fmt.Sprint(e.Batches()), "t: rounds of an epoch"},
-			{"REDRAW", fmt.Sprintf("%q", e.Redraw), `"epoch": each epoch draws anew; "once": one draw is kept`}}
+		rounds = append(rounds, constant{"BATCHES", fmt.Sprint(e.Batches()), "t: rounds of an epoch"},
+			constant{"REDRAW", fmt.Sprintf("%q", e.Redraw), `"epoch": each epoch draws anew; "once": one draw is kept`})
+		row = strings.Replace(row, "SAMPLE_RATE", "None", 1)
+	} else {
+		rounds = append(rounds, constant{"SAMPLE_RATE", decimal.Exactly(rates[0]), "q: probability of each record to be in a batch"})
 	}
-	for _, c := range slices.Concat([]constant{
-		{"NOISE_MULTIPLIER", decimal.Exactly(e.NoiseMultiplier), "σ: noise over clipping norm"},
-		{"MAX_GRAD_NORM", "1.0", "C: choose it, but not by looking at private data"},
-	}, draw, []constant{
-		{"EXPECTED_BATCH_SIZE", size, "s: expected number of records in a batch; 1 if the plan has only a rate"},
-		{"STEPS", fmt.Sprint(e.Count), "T: rounds"},
-		{"DELTA", decimal.Exactly(r.Bound.DeltaUpper), "δ"},
-		{"DATASET_SIZE", records, "N: only used for the random data at the end"},
-	}) {
-		if used(c.name) {
+	rounds = append(rounds,
+		constant{"EXPECTED_BATCH_SIZE", size, "s: expected number of records in a batch; 1 if the plan has only a rate"},
+		constant{"STEPS", fmt.Sprint(e.Count), "T: rounds"},
+		constant{"PHASES", "((" + row + "),)", "kinds of rounds, one after the other"})
+	if len(r.More) > 0 {
+		rows := ""
+		for i, e := range r.phases() {
+			size := 1
+			if e.DatasetSize != 0 {
+				size = e.SampleSize
+			}
+			rows += fmt.Sprintf("    (%s, %s, %d, %d),\n", decimal.Exactly(e.NoiseMultiplier), decimal.Exactly(rates[i]), size, e.Count)
+		}
+		rounds = []constant{{"PHASES", "(\n" + rows + ")", phaseNames}, norm}
+	}
+	for _, c := range append(rounds,
+		constant{"DELTA", decimal.Exactly(r.Bound.DeltaUpper), "δ"},
+		constant{"DATASET_SIZE", records, "N: only used for the random data at the end"}) {
+		if used(c.name) || strings.Contains(phaseNames, c.name) {
 			fmt.Fprintf(w, "%s = %s  # %s\n", c.name, c.value, c.is)
 		}
 	}

@@ -26,8 +26,8 @@ const (
 	NotRecognised Recorded = ""
 )
 
-// Recognise returns the kind that this text of another library seems to have, by its beginning. Only [Read] checks
-// the whole text.
+// Recognise guesses from the beginning of a text in which form of another library it is written. It does
+// not check the rest of the text; [Read] does.
 func Recognise(text []byte) Recorded {
 	text = bytes.TrimSpace(text)
 	switch {
@@ -50,10 +50,11 @@ func hasHistory(text []byte) bool {
 	return err == nil && keys["history"] != nil && keys["events"] == nil && keys["releases"] == nil
 }
 
-// Read returns the rounds in a text that Opacus or dp_accounting has saved: the state_dict() of an accountant of Opacus,
-// as JSON, or an event of dp_accounting. sampling and adjacency are for rounds of which the text gives none, such as all
-// of Opacus; an empty adjacency means the usual one for the sampling. If no accountant covers the rounds, the
-// error says why and wraps dp.ErrNotCovered. text must be at most plan.MaxEventsBytes long.
+// Read returns the rounds in a text that Opacus or dp_accounting has saved: the state_dict() of an
+// accountant of Opacus, as JSON, or an event of dp_accounting. A text of Opacus does not state sampling
+// and adjacency, and one of dp_accounting may not; the arguments then apply. An empty adjacency means the
+// usual one for the sampling. If no accountant covers the rounds, the error says why and wraps
+// dp.ErrNotCovered. text must be at most plan.MaxEventsBytes long.
 func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
 		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)

@@ -23,7 +23,7 @@ func writeRecord(f Format, r Release) (c Code, err error) {
 		c.Caveats = []string{"load_state_dict of an RDPAccountant reads it; for another accountant, change the mechanism."}
 		write = historyText
 	}
-	events := append(r.all(), r.More...)
+	events := r.all()
 	parts := make([]string, len(events))
 	var errs []error
 	for i, e := range events {

@@ -73,7 +73,7 @@ func TestRecordsAreReadBack(t *testing.T) {
 	}
 }
 
-// What a record cannot express is refused, and code for several kinds of rounds names the records.
+// What a record cannot express is refused.
 func TestRecordsThatCannotBeWritten(t *testing.T) {
 	poisson := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1, Rate: 0.1, Count: 3}
 	with := func(change func(e *dp.Event)) dp.Event {
@@ -89,7 +89,6 @@ func TestRecordsThatCannotBeWritten(t *testing.T) {
 		f Format
 		e dp.Event
 	}{
-		"2 kinds of rounds, must be one: the code has one": {Opacus, with(func(e *dp.Event) { e.Rate = 0.2 })},
 		"event 1: sampling = allocation, must be poisson":  {OpacusHistory, allocation(dp.EachEpoch, 10)},
 		"event 1: count = 3, must be whole epochs of 10":   {DPAccounting, allocation(dp.EachEpoch, 3)},
 		`event 1: redraw = "once", must be "epoch"`:        {DPAccounting, allocation(dp.Once, 10)},

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// Churn says how often clients leave a run and return: Present and Away are the mean times of presence and absence.
-// Each time is exponentially distributed. All clients are present at the start. With the zero value no client leaves;
-// otherwise both times must be above 0 and at most MaxDuration.
+// Churn says how often clients leave a run and return: Present and Away are the mean times of presence and
+// absence. Each time is exponentially distributed. All clients are present at the start. With the zero
+// value no client leaves; otherwise both times must be above 0 and at most MaxDuration.
 //
-// A client that leaves gives up the round under way. Nothing of that round was released. The client
-// begins it again when it returns, with the same sample and noise. The messages that it has sent
-// still arrive. Broadcasts that would arrive while it is away are lost. When it returns, the server
-// sends it the newest one, unless the client already has it. A client that has finished its T rounds
-// no longer leaves.
+// A client that leaves gives up its current round. Nothing of that round was released. The client begins
+// it again when it returns, with the same sample and noise. The messages that it has sent still arrive.
+// Broadcasts that would arrive while it is away are lost. When it returns, the server sends it the newest
+// broadcast, unless the client already has it. A client that has finished its T rounds no longer leaves.
 type Churn struct{ Present, Away time.Duration }
 
 // ParseChurn reads the mean times of presence and absence, written "PRESENT,AWAY", such as "1s,100ms". "" is the zero
@@ -61,9 +60,10 @@ func (c Churn) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Tries returns an upper bound on how often, on average, a client must begin a task until it stays present long
-// enough to finish the task. length is the task's mean duration in nanoseconds. One try succeeds with probability
-// E[exp(−X/Present)] ≥ exp(−E[X]/Present) for a task of random duration X, by Jensen's inequality.
+// Tries returns an upper bound on how often, on average, a client must begin a task before it finishes it,
+// because it gives the task up whenever it leaves. length is the task's mean duration in nanoseconds. If
+// the task takes the random time X, one try succeeds with probability E[exp(−X/Present)], which is at
+// least exp(−E[X]/Present) by Jensen's inequality.
 func (c Churn) Tries(length float64) float64 {
 	if c == (Churn{}) {
 		return 1

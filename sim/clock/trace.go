@@ -13,10 +13,10 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// Trace holds measured durations that a run plays back. Each client has its own list, which begins again after its
-// last duration. A gradient gets the duration with the number of the client's round, and a message gets the duration
-// with the number of its round or broadcast. In runs where rounds begin again or messages are sent again, each
-// further try takes the next duration. A Trace is immutable.
+// Trace holds measured durations that a run plays back. Each client has a separate list of durations;
+// after the last one, the list begins again. A client's round i takes duration number i of its list, and
+// the message of round i or broadcast i also takes number i. If rounds are repeated or messages are sent
+// again, each further try takes the next duration. A Trace is immutable.
 type Trace struct {
 	durations [][]time.Duration // each client's durations, at least one
 	means     []float64         // mean of each client's durations, in nanoseconds

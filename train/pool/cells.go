@@ -43,11 +43,12 @@ type Cell struct {
 	Source  *train.Source // the data; nil if the cell can only be computed here
 	// Cost returns the time and memory that Run takes with the given number of workers.
 	Cost func(workers int) (train.Cost, error)
-	// Run may report the fraction of the work that is done, and write checkpoints to continue from.
+	// Run computes the result. It may report the fraction of the work that is done, and write checkpoints
+	// from which it can continue.
 	Run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
 	Check func(json.RawMessage) error // returns an error if a result from the store is incomplete
-	// Alone says that the result depends on real time. Then no other cell runs at the same time. The result is stored
-	// like others, but computing it again gives another one.
+	// Alone says that the result depends on real time, as with the runner hogwild. No other cell then runs
+	// at the same time. The result is stored like others, but computing it again gives a different result.
 	Alone bool
 }
 

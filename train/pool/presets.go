@@ -1,5 +1,5 @@
-// This file has the paper's experiments: for a model on a data set, the parameters of its trainings,
-// the lines of its utility graph, and the grid of step sizes to search.
+// This file has the paper's experiments: for a model on a data set, the parameters of its trainings
+// and the lines of its utility graph.
 
 package pool
 
@@ -25,8 +25,6 @@ type Experiment struct {
 	WStar         int       // gradient computations of the utility graph's w*, over all clients
 	Lambda        float64   // ridge penalty of w*, per record; 0 means that of Train
 	Draws         int       // draws of the noise, for each σ
-
-	Eta0, Beta []float64 // the grid of step sizes to search
 }
 
 // Steps has the settings of the step size: its initial value η₀, its decay β, and the schedule by which it falls.
@@ -41,7 +39,8 @@ func (s Steps) Of(t train.Spec) train.Spec {
 	return t
 }
 
-// WithoutNoise returns the settings of the experiment for a training without noise, with the step size Plain.
+// WithoutNoise returns the settings of the experiment for a training without noise. Its step size is that
+// of the field Plain.
 func (s Experiment) WithoutNoise() train.Spec {
 	spec := s.Plain.Of(s.Train)
 	spec.NoiseMultiplier = 0
@@ -84,7 +83,6 @@ func Convex(model, dataset string) Experiment {
 		Clips:  []float64{0.05, 0.075, 0.1, 0.15, 0.2},
 		Sigmas: []float64{0, 2.5, 5, 7.5, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30},
 		WStar:  wstarComps, Lambda: lambda, Draws: 20,
-		Eta0: []float64{0.02, 0.05, 0.1, 0.2, 0.5}, Beta: []float64{0.0001, 0.001, 0.01},
 	}
 }
 
@@ -130,7 +128,6 @@ func MNIST(model string) Experiment {
 		Clips:   []float64{0.005, 0.01, 0.025, 0.05},
 		Sigmas:  []float64{0, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24},
 		WStar:   5 * basics.GradComps, Draws: 5,
-		Eta0: []float64{0.01, 0.015, 0.02, 0.03}, Beta: []float64{1e-5, 2e-5, 3e-5},
 	}
 }
 
@@ -143,7 +140,6 @@ func CIFAR(model string) Experiment {
 		Clips:  []float64{0.01, 0.025, 0.05},
 		Sigmas: []float64{0, 1, 2, 3, 4, 5, 6.572, 8, 10, 12},
 		WStar:  5 * basics.GradComps, Draws: 3,
-		Eta0: []float64{0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05}, Beta: []float64{0.001, 0.01},
 	}
 }
 

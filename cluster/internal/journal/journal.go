@@ -48,8 +48,8 @@ var (
 	// ErrDamaged reports a journal that differs from what was written. It is then not certain which rounds were
 	// released.
 	ErrDamaged = errors.New("damaged")
-	// ErrKey reports a journal whose key is another than the given one. This includes a journal without a key when
-	// one is given, and the reverse.
+	// ErrKey reports a journal that was written with another key than the given one. It also reports that
+	// only one of the two is empty (no key).
 	ErrKey = errors.New("it was not written with this key")
 )
 

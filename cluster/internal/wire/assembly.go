@@ -12,15 +12,16 @@ type Assembly struct {
 	begun bool
 }
 
-// Reset forgets the vector, so that the assembly waits for the first chunk of another one. It keeps its memory.
+// Reset drops the chunks so far, so that the assembly can be used for another vector. It keeps its memory.
 func (a *Assembly) Reset() { a.begun = false }
 
 // About returns the header of the vector, or false if no chunk has come yet.
 func (a *Assembly) About() (Header, bool) { return a.about, a.begun }
 
-// Add adds a chunk of the vector and reports whether the vector is now complete. h and floats are what Chunk.Parse
-// returns. The error wraps ErrMalformed if the chunk belongs to another vector than the chunks before, or if the
-// complete vector does not match its digest. After an error, the assembly waits for a first chunk again.
+// Add adds a chunk of the vector and reports whether the vector is now complete. h and floats are what
+// Chunk.Parse returns. The error wraps ErrMalformed if the chunk belongs to another vector than the chunks
+// before, or if the complete vector does not match its digest. After an error, all chunks so far are
+// dropped, as by Reset.
 func (a *Assembly) Add(h Header, floats []byte) (whole bool, err error) {
 	about := h
 	about.Chunk = 0

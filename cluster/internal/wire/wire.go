@@ -54,7 +54,7 @@ const (
 	MaxChunk Chunk = 128 << 10
 	// MinChunk is the smallest Chunk. With smaller ones, a long vector would be too many messages.
 	MinChunk Chunk = 4 << 10
-	// MaxParams is the largest length of a vector, so the largest number of parameters of a model.
+	// MaxParams is the largest length of a vector: the largest number of parameters that a model may have.
 	MaxParams = 1 << 30
 )
 

@@ -1,18 +1,19 @@
 //go:build unix
 
-// Command mutants tests the tests. It plants small faults in the source, one line and one fault at a time, and runs
-// the tests, which must then fail.
+// Command mutants tests the tests. It plants small faults in the source, one line and one fault at a time,
+// and runs the tests, which must then fail.
 //
 //	go run ./internal/tools/mutants
 //
-// whole.json has faults of the whole module. Its note names the revision from which they were drawn.
+// The list of faults is a JSON file. The list whole.json has faults of the whole module; its note names
+// the revision from which they were drawn.
 //
 //	go run ./internal/tools/mutants -faults internal/tools/mutants/whole.json
 //
-// The source is not changed: the go command's -overlay replaces the file by the faulty one. The test
-// runs that the list names for the fault, or else all tests of its package. A fault that they do not
-// find has survived; then the exit status is 1. A fault that no test can find, because nothing
-// observable changes, stays in the list with the reason, and is not replayed.
+// The source is not changed: the go command's -overlay replaces the file by the faulty one. For each
+// fault, mutants runs the test that the list names, or else all tests of its package. If they do not find
+// the fault, it has survived, and the exit status is 1. Some faults cannot be found by any test, because
+// nothing observable changes. They stay in the list with the reason, and are not run.
 package main
 
 import (

@@ -1,4 +1,4 @@
-from private import private, torch
+from private import PHASES, loader_of, private, torch
 
 STEPS, DATASET_SIZE, CLIENTS = 1, 1, 5
 # ---
@@ -19,7 +19,8 @@ def records_of(client):
 
 def private_round(model, dataset):
     """Takes one noised step along one Poisson sample; STEPS of them are the plan."""
-    model, optimizer, loader, _ = private(model, dataset, LEARNING_RATE)
+    model, optimizer, accountant = private(model, LEARNING_RATE)
+    loader = loader_of(PHASES[0], dataset, optimizer, accountant)
     inputs, labels = next(iter(loader))
     torch.nn.functional.cross_entropy(model(inputs), labels).backward()
     optimizer.step()

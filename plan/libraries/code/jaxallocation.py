@@ -1,22 +1,24 @@
 # Constants of the plan, as an editor sees them; what is written has those of the plan.
-BATCHES, REDRAW, STEPS = 1, "epoch", 1
+BATCHES, REDRAW, PHASES = 1, "epoch", ((1.0, None, 1, 1),)
 # ---
 import secrets  # noqa: E402
 
 from jax_privacy import batch_selection  # noqa: E402
 
 
-def batches(count):
-    """Yields the records of each round, drawn from count records.
+def rounds(count):
+    """Yields the noise multiplier, the expected batch size and the records of each round.
 
     Each record chooses one of the BATCHES rounds of an epoch, on its own. A round may have no
     record.
     """
-    draw = BATCHES if REDRAW == "epoch" else STEPS  # rounds of one draw
-    for begin in range(0, STEPS, draw):
+    noise_multiplier, _, expected_batch_size, steps = PHASES[0]
+    draw = BATCHES if REDRAW == "epoch" else steps  # rounds of one draw
+    for begin in range(0, steps, draw):
         samples = batch_selection.BallsInBinsSampling(
-            iterations=min(draw, STEPS - begin), cycle_length=BATCHES
+            iterations=min(draw, steps - begin), cycle_length=BATCHES
         )
-        yield from samples.batch_iterator(count, rng=secrets.randbits(63))
+        for chosen in samples.batch_iterator(count, rng=secrets.randbits(63)):
+            yield noise_multiplier, expected_batch_size, chosen
 
 

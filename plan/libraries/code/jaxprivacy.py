@@ -1,13 +1,12 @@
 # Constants of the plan, as an editor sees them; what is written has those of the plan.
 import secrets
 
-NOISE_MULTIPLIER, MAX_GRAD_NORM = 1.0, 1.0
-DATASET_SIZE, EXPECTED_BATCH_SIZE = 1, 1
+PHASES, MAX_GRAD_NORM, DATASET_SIZE = ((1.0, 0.5, 1, 1),), 1.0, 1
 
 
-def batches(count):
-    """Yields the records of each round; see jaxpoisson.py and jaxallocation.py."""
-    yield range(count)
+def rounds(count):
+    """Yields noise, size and records of each round; see jaxpoisson.py and jaxallocation.py."""
+    yield 1.0, 1, range(count)
 
 
 # ---
@@ -25,15 +24,11 @@ def train(params, features, labels, loss_of, step_size):
     clipped_sum = jax_privacy.clipped_grad(
         loss_of, l2_clip_norm=MAX_GRAD_NORM, batch_argnums=(1, 2)
     )
-    deviation = NOISE_MULTIPLIER * clipped_sum.l2_norm_bound
     # From the operating system. Of a number JAX takes 32 bits, which can all be tried.
     words = jnp.asarray(np.frombuffer(secrets.token_bytes(8), dtype=np.uint32))
     key = jax.random.wrap_key_data(words, impl="threefry2x32")
-
-    def noise(leaf, leaf_key):
-        return deviation * jax.random.normal(leaf_key, leaf.shape, leaf.dtype)
-
-    for chosen in batches(len(features)):
+    for noise_multiplier, _, chosen in rounds(len(features)):
+        deviation = noise_multiplier * clipped_sum.l2_norm_bound
         key, round_key = jax.random.split(key)
         if len(chosen) == 0:  # a round without records releases its noise alone
             total = jax.tree.map(jnp.zeros_like, params)
@@ -41,9 +36,11 @@ def train(params, features, labels, loss_of, step_size):
             total = clipped_sum(params, features[chosen], labels[chosen])
         leaves, shape = jax.tree.flatten(total)
         keys = jax.random.split(round_key, len(leaves))
-        update = jax.tree.unflatten(
-            shape, [leaf + noise(leaf, k) for leaf, k in zip(leaves, keys)]
-        )
+        noised = [
+            leaf + deviation * jax.random.normal(k, leaf.shape, leaf.dtype)
+            for leaf, k in zip(leaves, keys)
+        ]
+        update = jax.tree.unflatten(shape, noised)
         params = jax.tree.map(lambda p, u: p - step_size * u, params, update)
     return params
 
@@ -56,6 +53,6 @@ if __name__ == "__main__":  # a linear model of drawn data: put yours in its pla
     def logistic(params, x, y):
         return jnp.mean(jnp.log1p(jnp.exp(-y * (x @ params))))
 
-    step_size = 0.5 / EXPECTED_BATCH_SIZE
+    step_size = 0.5 / PHASES[0][2]  # over the expected batch size
     trained = train(jnp.zeros(20), drawn, signs, logistic, step_size)
     print(trained)

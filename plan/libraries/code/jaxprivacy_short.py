@@ -1,12 +1,12 @@
 # Constants of the plan, as an editor sees them; what is written has those of the plan.
 import secrets
 
-NOISE_MULTIPLIER, MAX_GRAD_NORM, EXPECTED_BATCH_SIZE = 1.0, 1.0, 1
+MAX_GRAD_NORM = 1.0
 
 
-def batches(count):
-    """Yields the records of each round; see jaxpoisson.py and jaxallocation.py."""
-    yield range(count)
+def rounds(count):
+    """Yields noise, size and records of each round; see jaxpoisson.py and jaxallocation.py."""
+    yield 1.0, 1, range(count)
 
 
 # ---
@@ -31,15 +31,15 @@ def private_gradients(loss_of, features, labels):
     clipped_sum = jax_privacy.clipped_grad(
         loss_of, l2_clip_norm=MAX_GRAD_NORM, batch_argnums=(1, 2)
     )
-    deviation = NOISE_MULTIPLIER * clipped_sum.l2_norm_bound
     # From the operating system. Of a number JAX takes 32 bits, which can all be tried.
     words = jnp.asarray(np.frombuffer(secrets.token_bytes(8), dtype=np.uint32))
     key = jax.random.wrap_key_data(words, impl="threefry2x32")
-    for chosen in batches(len(features)):
+    for noise_multiplier, expected_batch_size, chosen in rounds(len(features)):
         key, round_key = jax.random.split(key)
-        called = []
+        of_round = (noise_multiplier, expected_batch_size, chosen, round_key, [])
 
-        def gradient_at(params, chosen=chosen, round_key=round_key, called=called):
+        def gradient_at(params, of_round=of_round):
+            noise_multiplier, size, chosen, round_key, called = of_round
             if called:
                 raise ValueError("a step has one gradient: a second one would share its noise")
             called.append(True)
@@ -49,10 +49,11 @@ def private_gradients(loss_of, features, labels):
                 total = clipped_sum(params, features[chosen], labels[chosen])
             leaves, shape = jax.tree.flatten(total)
             keys = jax.random.split(round_key, len(leaves))
+            deviation = noise_multiplier * clipped_sum.l2_norm_bound
             noised = [
                 leaf + deviation * jax.random.normal(k, leaf.shape, leaf.dtype)
                 for leaf, k in zip(leaves, keys)
             ]
-            return jax.tree.unflatten(shape, [leaf / EXPECTED_BATCH_SIZE for leaf in noised])
+            return jax.tree.unflatten(shape, [leaf / size for leaf in noised])
 
         yield gradient_at

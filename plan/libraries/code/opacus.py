@@ -1,6 +1,6 @@
-from private import private, torch
+from private import loader_of, private, torch
 
-STEPS, DATASET_SIZE = 1, 1
+PHASES, DATASET_SIZE = ((1.0, 0.5, 1, 1),), 1
 # ---
 import json  # noqa: E402
 
@@ -15,23 +15,27 @@ def train(model, dataset, loss_of, learning_rate, at_once=512):
     memory holds with a gradient for each; a batch that has more is taken in parts, which
     changes no step.
     """
-    model, optimizer, loader, accountant = private(model, dataset, learning_rate)
+    model, optimizer, accountant = private(model, learning_rate)
 
     def steps():
         return sum(count for _, _, count in accountant.history)
 
-    while steps() < STEPS:
-        with BatchMemoryManager(
-            data_loader=loader,
-            max_physical_batch_size=at_once,
-            optimizer=optimizer,
-        ) as parts:
-            for inputs, labels in parts:
-                optimizer.zero_grad()
-                loss_of(model(inputs), labels).backward()
-                optimizer.step()
-                if steps() == STEPS:
-                    break
+    end = 0
+    for phase in PHASES:
+        loader = loader_of(phase, dataset, optimizer, accountant)
+        end += phase[-1]
+        while steps() < end:
+            with BatchMemoryManager(
+                data_loader=loader,
+                max_physical_batch_size=at_once,
+                optimizer=optimizer,
+            ) as parts:
+                for inputs, labels in parts:
+                    optimizer.zero_grad()
+                    loss_of(model(inputs), labels).backward()
+                    optimizer.step()
+                    if steps() == end:
+                        break
     return {"history": accountant.history, "mechanism": "rdp"}
 
 

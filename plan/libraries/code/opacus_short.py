@@ -1,5 +1,5 @@
 # Constants of the plan, as an editor sees them; what is written has those of the plan.
-NOISE_MULTIPLIER, MAX_GRAD_NORM, SAMPLE_RATE, EXPECTED_BATCH_SIZE, STEPS = 1.0, 1.0, 0.5, 1, 1
+PHASES, MAX_GRAD_NORM = ((1.0, 0.5, 1, 1),), 1.0
 # ---
 from itertools import chain, islice, repeat  # noqa: E402
 
@@ -20,16 +20,26 @@ def private(model, optimizer, dataset):
             optimizer.zero_grad()
             loss_of(model(inputs), labels).backward()  # the mean loss of the batch
             optimizer.step()
+
+    Take each step before the next batch, which may set other noise for its step.
     """
     torch.seed()  # from the operating system: with one seed two runs share their noise
     ModuleValidator.validate(model, strict=True)
+    noise_multiplier, _, expected_batch_size, _ = PHASES[0]
     optimizer = DPOptimizer(
         optimizer,
-        noise_multiplier=NOISE_MULTIPLIER,
+        noise_multiplier=noise_multiplier,
         max_grad_norm=MAX_GRAD_NORM,
-        expected_batch_size=EXPECTED_BATCH_SIZE,
+        expected_batch_size=expected_batch_size,
     )
     model = GradSampleModule(model)
     model.forbid_grad_accumulation()
-    loader = DPDataLoader(dataset, sample_rate=SAMPLE_RATE)
-    return model, optimizer, islice(chain.from_iterable(repeat(loader)), STEPS)
+
+    def batches():
+        for noise_multiplier, sample_rate, expected_batch_size, steps in PHASES:
+            optimizer.noise_multiplier = noise_multiplier
+            optimizer.expected_batch_size = expected_batch_size
+            loader = DPDataLoader(dataset, sample_rate=sample_rate)
+            yield from islice(chain.from_iterable(repeat(loader)), steps)
+
+    return model, optimizer, batches()

@@ -48,6 +48,21 @@ used = {}  # (noise, clipping norm, divisor, rate) -> steps
 def step(noise, clip, divisor, rate):
     key = (noise, clip, divisor, rate)
     used[key] = used.get(key, 0) + 1
+    return Sum(*key)
+
+
+class Sum:
+    """A noised sum. Its step is counted again with the number that the sum is divided by."""
+
+    def __init__(self, noise, clip, divisor, rate):
+        self.key = noise, clip, divisor, rate
+
+    def __truediv__(self, divisor):
+        used[self.key] -= 1
+        if not used[self.key]:
+            del used[self.key]
+        noise, clip, _, rate = self.key
+        return step(noise, clip, divisor, rate)
 
 
 class Records:
@@ -122,8 +137,10 @@ class Accountant:
 
     def get_optimizer_hook_fn(self, sample_rate):
         def hook(optimizer):
-            steps = self.history[0][2] + 1 if self.history else 1
-            self.history = [(optimizer.noise_multiplier, sample_rate, steps)]
+            kind, steps = (optimizer.noise_multiplier, sample_rate), 0
+            if self.history and self.history[-1][:2] == kind:
+                steps = self.history.pop()[2]
+            self.history.append((*kind, steps + 1))
 
         return hook
 
@@ -175,8 +192,7 @@ class SumQuery:
         return anything
 
     def get_noised_result(self, total, state):
-        step(self.deviation / self.clip, self.clip, None, sampled.pop())
-        return [], state, None
+        return [step(self.deviation / self.clip, self.clip, None, sampled.pop())], state, None
 
 
 class Samples:
@@ -202,8 +218,7 @@ class Leaf:
     shape = dtype = None
 
     def __add__(self, noise):
-        step(noise / ClippedSum.clip, ClippedSum.clip, None, sampled.pop())
-        return self
+        return step(noise / ClippedSum.clip, ClippedSum.clip, None, sampled.pop())
 
 
 module("torch", utils=anything, optim=anything, nn=anything, seed=anything)
@@ -216,7 +231,7 @@ module("opacus.optimizers", DPOptimizer=DPOptimizer)
 module("opacus.validators", ModuleValidator=anything)
 module("opacus.utils")
 module("opacus.utils.batch_memory_manager", BatchMemoryManager=Parts)
-module("dp_accounting", GaussianDpEvent=float, SelfComposedDpEvent=lambda e, n: (*e, n))
+module("dp_accounting", GaussianDpEvent=float, SelfComposedDpEvent=lambda e, n: (*e, n), ComposedDpEvent=list)
 sys.modules["dp_accounting"].PoissonSampledDpEvent = lambda rate, noise: (rate, noise)
 module("tensorflow", GradientTape=Anything)
 module("tensorflow_privacy", GaussianSumQuery=SumQuery)
@@ -243,16 +258,29 @@ def run(code, form, records):
     sampled.clear()
     if form == "opacus":
         state = code.train(anything, Records(records), anything, learning_rate=0.1)
-        recorded = state["history"][-1]
+        recorded = state["history"]
+    elif form == "opacus-short":
+        _, optimizer, batches = code.private(anything, anything, Records(records))
+        for _ in batches:
+            optimizer.step()
+        recorded = None
+    elif form.endswith("short"):
+        given = (Records(records), Records(records))
+        if form == "tf-privacy-short":
+            model_of = type("Model", (Anything,), dict(vars(model)))()
+            gradients = code.private_gradients(model_of, *given, anything)
+        else:
+            gradients = (at(anything) for at in code.private_gradients(anything, *given))
+        for _ in gradients:
+            pass
+        recorded = None
     elif form == "flower":
         code.private_round(anything, Records(records))
         recorded = None
     elif form == "tf-privacy":
         model_of = type("Model", (Anything,), dict(vars(model)))()
-        rate, noise, steps = code.train(
-            model_of, Records(records), Records(records), anything, step_size=0.1
-        )
-        recorded = (noise, rate, steps)
+        event = code.train(model_of, Records(records), Records(records), anything, step_size=0.1)
+        recorded = [(noise, rate, steps) for rate, noise, steps in event]
     else:
         code.train(anything, Records(records), Records(records), anything, step_size=0.1)
         recorded = None

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Arguments returns a function for shell completion. It offers the names that are not among a command's arguments
-// yet.
+// Arguments returns a function for shell completion of a command's arguments. It offers the names that the
+// user has not typed yet.
 func Arguments(names func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		left := slices.DeleteFunc(names(), func(name string) bool { return slices.Contains(given, name) })

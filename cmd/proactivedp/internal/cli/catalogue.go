@@ -96,8 +96,11 @@ func standIn(name string, limit int64) (*data.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return synth.Make(name, rng.New(StandInSeed))
+	return Draw(name)
 }
+
+// Draw draws a synthetic data set. Tests replace it, because they need the same sets in hundreds of commands.
+var Draw = func(name string) (*data.Dataset, error) { return synth.Make(name, rng.New(StandInSeed)) }
 
 // OwnFile reports whether name is the path of a user's file. Otherwise it is the name of a data set.
 func OwnFile(name string) bool {

@@ -12,9 +12,10 @@ import (
 	"proactivedp/train"
 )
 
-// OwnUsual returns a function that returns the same defaults as paper, except for a user's file: then there is one
-// client, and the batch size is 1, which any file allows. When the number of records is known, [TrainFlags.Choose] or
-// the loop of auto replaces the values that the user has not given.
+// OwnUsual returns a function that gives the default settings for a model and a data set. For a named data
+// set it calls paper. For a user's file the defaults differ in two settings: there is one client, and the
+// batch size is 1, which any file allows. When the number of records is known, [TrainFlags.Choose] or the
+// loop of auto replaces the values that the user has not given.
 func OwnUsual(paper func(model, dataset string) train.Spec) func(model, dataset string) train.Spec {
 	return func(model, dataset string) train.Spec {
 		s := paper(model, dataset)

@@ -42,7 +42,8 @@ func (f *DataFlags) addCache(cmd *cobra.Command) {
 			"your own file are a copy of private data (default: the user's cache for a public set, and none for your own file)")
 }
 
-// CacheFeatures makes the features of d be stored in the cache folder of the flags. name is the name of d.
+// CacheFeatures lets the features of d be stored in the cache folder that the flags name, and read from
+// it. name is the name of d.
 func (f *DataFlags) CacheFeatures(cmd *cobra.Command, d *data.Dataset, name string) {
 	keep := featurer{ctx: cmd.Context(), dir: f.cache, asked: f.cache != "", own: OwnFile(name), out: cmd.ErrOrStderr()}
 	if slices.Contains(PublishedNames(), name) && f.cache == "" {

@@ -174,8 +174,9 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// Distinct joins errors and leaves out repeated messages. Use it for several specs that differ in one setting, such
-// as the lines of a utility graph: most messages are then the same for all.
+// Distinct joins errors and leaves out messages that occur twice. Use it to check several specs that
+// differ in only one setting, such as the lines of a utility graph, because a mistake in a common setting
+// would otherwise be reported for each of them.
 func Distinct(errs []error) error {
 	seen := map[string]bool{}
 	var out []error

@@ -67,8 +67,9 @@ func files(cmd *cobra.Command, name string) []string {
 	return []string{value}
 }
 
-// SameFile reports whether two names lead to one file whose content could be lost. The file need not exist. The
-// standard streams always count as different, although both may be one terminal. The null device has nothing to lose.
+// SameFile reports whether the paths a and b lead to the same file. Use it to find out whether writing one
+// would destroy the other. The file need not exist. The standard streams and the null device never count
+// as the same: nothing in them can be lost.
 func SameFile(a, b string) bool {
 	if whole := absolute(a); whole == absolute(b) {
 		return whole != os.DevNull

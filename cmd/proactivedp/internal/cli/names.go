@@ -55,10 +55,10 @@ func flagOf(cmd *cobra.Command, quantity string) *pflag.Flag {
 	return cmd.Flags().Lookup(name)
 }
 
-// InFlags rewrites the text of an error for the user of cmd: it names quantities by the flags that set them.
-// "noise_multiplier = 3, must be…" becomes "--noise-multiplier = 3, must be…", if that flag was given. It changes
-// only lines that begin with a quantity and its value, and in them all quantities, and lines that say first that a
-// quantity is missing: "target_epsilon is missing" becomes "--target-epsilon is missing".
+// InFlags rewrites the text of an error for the user of cmd: it replaces the names of quantities by the
+// flags that set them. For example, "noise_multiplier = 3, must be…" becomes "--noise-multiplier = 3, must
+// be…", if the user gave that flag, and "target_epsilon is missing" becomes "--target-epsilon is missing".
+// It changes only lines that begin with a quantity and its value, or that say that a quantity is missing.
 func InFlags(cmd *cobra.Command, text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

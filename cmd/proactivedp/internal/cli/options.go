@@ -89,7 +89,8 @@ func RefuseWith(cmd *cobra.Command, other string, names ...string) error {
 	return Refuse(cmd, "must not be given with --"+other, names...)
 }
 
-// FlagGiven returns the first of the named flags that was given, or the first of all if none was.
+// FlagGiven returns the first of the named flags that the user gave. If none was given, it returns the
+// first name.
 func FlagGiven(cmd *cobra.Command, names ...string) string {
 	return names[max(0, slices.IndexFunc(names, cmd.Flags().Changed))]
 }

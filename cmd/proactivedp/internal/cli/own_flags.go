@@ -288,7 +288,7 @@ func (o *OwnFlags) checkPersons(cmd *cobra.Command, s train.Spec, name string) e
 	return nil
 }
 
-// Text returns the flags that were given as a part of a command line, each with a blank before it.
+// Text returns the flags that the user gave as text for a command line, each with a blank before it.
 func (o *OwnFlags) Text() string {
 	text := ""
 	line := ""

@@ -11,9 +11,10 @@ import (
 	"proactivedp/train"
 )
 
-// PixelRangeOf returns the range of the pixels that form gives, or a zero range if it gives none. Numbers beyond the
-// range are clamped, unless outside says that they are errors. It is an error if the file at path does not have the
-// kind of numbers that form states, because clamping would hide that.
+// PixelRangeOf returns the range of the pixels that form gives, or a zero range if it gives none. Numbers
+// beyond the range are clamped, unless outside says that they are errors. The file at path must be of the
+// kind form.PixelKind, such as NumPy with whole numbers. Any other kind is an error, because its numbers
+// may have another range, and clamping would hide that.
 func PixelRangeOf(form train.FileForm, outside Outside, path string) (data.PixelRange, error) {
 	if form.Pixels == "" {
 		return data.PixelRange{}, nil

@@ -91,7 +91,7 @@ var specFlags = []specFlag{
 		"poisson, fixed (exactly s without replacement) or allocation (each record draws one of the --batches rounds of " +
 			"an epoch, in train)"},
 	{"batches", RunFlags, func(s *train.Spec) any { return &s.Batches },
-		"rounds t of an epoch of --sampling allocation, in [1, 10000000], instead of --batch-size: a constant of the plan, " +
+		"rounds t of an epoch of --sampling allocation, in [1, 20000000], instead of --batch-size: a constant of the plan, " +
 			"not a function of the records"},
 	{"runner", SettingFlags, func(s *train.Spec) any { return &s.Runner },
 		"virtual (repeatable) or hogwild (free-running goroutines)"},
@@ -255,8 +255,8 @@ func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) 
 	if t.Spec.Split == "" && OwnFile(t.Spec.Data) {
 		t.Spec.Split = train.RecordSplit
 	}
-	if train.IsRegression(given["model"]) && cmd.Name() != "train" {
-		return Usage(fmt.Errorf("--model = %s is for train and predict: %s compares accuracies. Use train --model %[1]s "+
+	if train.IsRegression(given["model"]) && cmd.Flags().Lookup(TargetFlag) == nil {
+		return Usage(fmt.Errorf("--model = %s is for train, auto, propose and predict: %s compares accuracies. Use train --model %[1]s "+
 			"--%[3]s LOW,HIGH --target-epsilon E; with --seeds 3 it shows the spread", train.Linear, cmd.Name(), TargetFlag))
 	}
 	return Usage(t.units.apply(cmd, &t.Spec))
@@ -295,8 +295,9 @@ func (t *TrainFlags) Contradict(cmd *cobra.Command, kept train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// FlagsText returns the part of a command line that makes spec from usual: a flag for each setting that differs, with
-// a blank before it. It leaves out the flags in stated, which the caller writes itself.
+// FlagsText returns the flags that turn the settings usual into spec, as text for a command line: one flag
+// for each setting that differs, with a blank before it. It leaves out the flags in stated, which the
+// caller writes itself.
 func FlagsText(spec, usual train.Spec, stated ...string) string {
 	var text strings.Builder
 	for _, f := range specFlags {

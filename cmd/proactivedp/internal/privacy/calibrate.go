@@ -17,7 +17,7 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// Solvable has the quantities that calibrate can solve for, as the names of their flags.
+// Solvable lists the quantities that the command calibrate can solve for, as the names of their flags.
 var Solvable = []string{"noise-multiplier", "sample-rate", "steps"}
 
 func newCalibrate() *cobra.Command {

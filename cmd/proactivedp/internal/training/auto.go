@@ -48,6 +48,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
+	f.where.Own.AddTarget(cmd)
 	f.addTraining(cmd)
 	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "ε that all releases together may cost a record (or a person, with --person), in "+
 		"[1e-8, 1e4]: one for all clients, or one for each")
@@ -56,7 +57,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	cli.NumbersVar(fs, &f.accuracy, "target-accuracy", nil, "accuracy on its held-out records with which a client is "+
 		"satisfied, in (0, 1]: one for all clients, or one for each")
 	cli.NumbersVar(fs, &f.target, "target", nil, "value of --metric on its held-out records with which a client is "+
-		"satisfied, in (0, 1]: one for all clients, or one for each")
+		"satisfied, in (0, 1], or for rmse and mae above 0: one for all clients, or one for each")
 	fs.StringVar(&f.file, "clients-file", "", "JSON `file` with the targets of each client, instead of --clients, "+
 		"--target-epsilon, --delta and --target; its target_accuracy is a value of --metric")
 	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
@@ -109,6 +110,13 @@ func checkTargets(cmd *cobra.Command, spec train.Spec) error {
 	return cli.RefuseWith(cmd, "target-accuracy", "target")
 }
 
+// nameMetric names the usual metric of regression in the spec, so that a target is a value of it.
+func nameMetric(s *train.Spec) {
+	if metric := s.MetricOf(); metric.Regression() {
+		s.Metric = metric.String()
+	}
+}
+
 func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
 	if f.file != "" {
 		if err := cli.RefuseWith(cmd, "clients-file", "clients", "target-epsilon", "delta", "target-accuracy", "target"); err != nil {
@@ -120,8 +128,8 @@ func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
 	if cmd.Flags().Changed("target") {
 		accuracy = slices.Clone(f.target)
 		for i, v := range accuracy {
-			if !(v > 0 && v <= 1) {
-				wrong = errors.Join(wrong, fmt.Errorf("--target = %v, must be in (0, 1]", v))
+			if err := f.train.Spec.MetricOf().CheckTarget("--target", v); err != nil {
+				wrong = errors.Join(wrong, err)
 				accuracy[i] = 1 // a valid value, so that the error is not repeated
 			}
 		}
@@ -173,7 +181,9 @@ look at your own file: it gets scatter, with softmax unless --model says otherwi
 
 Held-out records are not protected. A client is satisfied if the accuracy on them reaches
 the target and beats the majority-class baseline by more than its sampling error, and if the
-test records do not contradict that. The exit status is 0 if every client is satisfied.
+test records do not contradict that. The exit status is 0 if every client is satisfied. With
+--target-bounds the model is linear regression, and --target is a value of R², or of
+--metric rmse or mae.
 
 ` + trainerHelp + ` After a search by proxies the private training
 runs once. Its whole cost is written to the ledger in --dir before it starts. A training
@@ -198,9 +208,6 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 		return f.runTrainer(cmd)
 	}
 	task, graph, err := f.task(cmd)
-	if err != nil && train.IsRegression(f.train.Spec.Model) {
-		return err
-	}
 	if err := cli.Distinct(append([]error{err}, f.check(cmd, task)...)); err != nil {
 		return cli.Usage(err)
 	}
@@ -377,10 +384,11 @@ func (f *autoFlags) probeOf(cmd *cobra.Command, source *train.Source, task auto.
 
 // task returns the task that the flags ask for, with its utility graph.
 func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
-	if err := f.train.Fill(cmd, cli.OwnUsual(pool.Train)); err != nil {
+	if err := f.train.Fill(cmd, regression(cmd, cli.OwnUsual(pool.Train))); err != nil {
 		return auto.Task{}, auto.Graph{}, err
 	}
 	f.train.DrawExactly(cmd)
+	nameMetric(&f.train.Spec)
 	spec := f.train.Spec
 	n := 1
 	if cmd.Flags().Changed("clients") {

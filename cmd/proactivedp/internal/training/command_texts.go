@@ -56,13 +56,18 @@ func delayCommand(s experiments.DelaySpec) string {
 // searchCommand returns the command that makes a search again. It always has the main flags, and
 // adds those that differ from the paper's search.
 func searchCommand(s experiments.SearchSpec) string {
-	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --noise-multiplier %s --batch-size %s "+
-		"--schedule %s --scale %v --proxy %v --seeds %d",
-		message.Word(s.Train.Data), strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
-		s.Train.SampleSize, s.Train.Schedule, s.Scale, s.Proxy, s.Seeds)
+	text := fmt.Sprintf("proactivedp search --data %s --models %s", message.Word(s.Train.Data), strings.Join(s.Models, ","))
+	if len(s.Clips) > 0 {
+		text += " --max-grad-norm " + listText(s.Clips)
+	}
+	if len(s.Eta0) > 0 {
+		text += " --eta0 " + listText(s.Eta0)
+	}
+	text += fmt.Sprintf(" --beta %s --noise-multiplier %s --batch-size %s --schedule %s --scale %v --proxy %v --seeds %d",
+		listText(s.Beta), listText(s.Sigmas), s.Train.SampleSize, s.Train.Schedule, s.Scale, s.Proxy, s.Seeds)
 	usual := experiments.PaperSearch(s.Models[0], s.Train.Data).Train
-	return text + cli.FlagsText(s.Train, usual, "model", "data", "batch-size", "noise-multiplier", "eta0", "beta", "schedule",
-		"seed")
+	return text + cli.FlagsText(s.Train, usual, "model", "data", "batch-size", "noise-multiplier", "max-grad-norm", "eta0", "beta",
+		"schedule", "seed")
 }
 
 // trainCommand returns the command that trains a setting. It always has the flags that a search

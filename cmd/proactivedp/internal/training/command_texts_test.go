@@ -61,6 +61,13 @@ func TestSearchCommand(t *testing.T) {
 			t.Errorf("%s is the paper's, but said: %s", word, plain)
 		}
 	}
+	if strings.Contains(plain, "--eta0") || strings.Contains(plain, "--max-grad-norm") {
+		t.Errorf("steps are laid out, but said: %s", plain)
+	}
+	spec.Clips, spec.Eta0 = []float64{0.1}, []float64{1, 2} // also a norm that is the paper's
+	if got := searchCommand(spec); !strings.Contains(got, " --max-grad-norm 0.1 --eta0 1,2 ") {
+		t.Errorf("command %s lacks a list", got)
+	}
 	s := &spec.Train
 	s.Clients, s.GradComps, s.Delay, s.Partition = 4, 3600, "unlimited", string(data.Shard)
 	s.Sampling, s.Runner, s.Compute, s.Latency = string(dp.FixedSize), train.HogwildRunner, "constant:1ms",

@@ -11,11 +11,9 @@ import (
 
 	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/data/synth"
 	"proactivedp/dp/claim"
 	"proactivedp/experiments"
 	"proactivedp/internal/message"
-	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -38,7 +36,7 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 	if err != nil {
 		return c, err
 	}
-	drawn, err := synth.Make(likest(source.Data()), rng.New(cli.StandInSeed))
+	drawn, err := cli.Draw(likest(source.Data()))
 	if err != nil {
 		return c, err
 	}

@@ -13,10 +13,12 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
+	"proactivedp/data/synth"
 	"proactivedp/experiments"
 	"proactivedp/internal/files"
 	"proactivedp/internal/results"
 	"proactivedp/propose"
+	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -70,7 +72,8 @@ are public, the default is own: the data itself. For your own file it is synthet
 drawn like the most similar named set. It can also be a named set. Then the predicted
 accuracy is that of this set. --probe private sees the data itself by private selection:
 about ten private trainings for half of the target epsilon. Only the best one is shown,
-and one setting is proposed.
+and one setting is proposed. For linear regression (--target-bounds), synthetic means
+drawn numbers, and it is the only choice.
 
 --out writes a picture of the frontier with its data, and keeps finished proxies, so that
 an interrupted command can continue. The exit status is 1 if no setting is predicted to
@@ -111,14 +114,15 @@ var givenFlags = []string{"model", "data", "clients", "delay", "partition", "fea
 func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
+	f.where.Own.AddTarget(cmd)
 	f.train.AddNamed(cmd, givenFlags...)
 	f.trainer.add(cmd)
 	fs, r := cmd.Flags(), &f.request
 	fs.Float64Var(&r.Epsilon, "target-epsilon", 0, fmt.Sprintf("target epsilon of a record over all clients that hold it, "+
 		"in [%g, %g] (default: the least that --target needs)", propose.MinEpsilon, float64(propose.MaxEpsilon)))
 	fs.Float64Var(&r.TargetAccuracy, "target-accuracy", 0, "accuracy that is wanted, in (0, 1) (default: the best)")
-	fs.Float64Var(&f.target, "target", 0, "value of --metric that is wanted, in (0, 1), above the one of guessing (default: "+
-		"the best)")
+	fs.Float64Var(&f.target, "target", 0, "value of --metric that is wanted, in (0, 1), above the one of guessing, or for rmse and mae below it "+
+		"(default: the best)")
 	fs.StringVar(&f.probe, "probe", "", "what proxies look at: own, synthetic, private or the `name` of a public set "+
 		"(default: own for named sets, synthetic for a file)")
 	cli.CountsVar(fs, &r.Rounds, "steps", r.Rounds, "numbers of steps (rounds) to try, of all clients together, each at "+
@@ -143,15 +147,19 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("fresh") {
 		return cli.Usage(errors.New("--fresh is for --check, which is not given"))
 	}
-	if err := f.train.Fill(cmd, cli.OwnUsual(pool.Train)); err != nil {
+	if err := f.train.Fill(cmd, regression(cmd, cli.OwnUsual(pool.Train))); err != nil {
 		return err
 	}
+	nameMetric(&f.train.Spec)
 	f.request.Base = f.train.Spec
 	fillUsual(cmd, &f.request)
 	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: f.trials(cmd)}
 	var outside error
-	if cmd.Flags().Changed("target") && f.target > 0 && f.target < 1 {
+	if smaller := f.train.Spec.MetricOf().Smaller(); cmd.Flags().Changed("target") && f.target > 0 && (f.target < 1 || smaller) {
 		f.request.TargetAccuracy = f.target
+	} else if cmd.Flags().Changed("target") && smaller {
+		outside = f.train.Spec.MetricOf().CheckTarget("--target", f.target)
+		f.request.TargetAccuracy = 1
 	} else if cmd.Flags().Changed("target") {
 		f.request.TargetAccuracy = 0.5 // a valid value, so that the error is not repeated
 		outside = fmt.Errorf("--target = %v, must be in (0, 1)", f.target)
@@ -160,7 +168,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 		f.drawing.check(cmd, f.out))
 	if cmd.Flags().Changed("against-grid") {
 		wrong = errors.Join(wrong, experiments.CheckGridTimes(f.against),
-			cli.RefuseWith(cmd, "against-grid", "target-accuracy", "target", "metric"))
+			cli.RefuseWith(cmd, "against-grid", "target-accuracy", "target", "metric", cli.TargetFlag))
 	}
 	probed, probing, err := probeFor(f.request.Base.Data, f.probe)
 	o.Probing = probing
@@ -256,8 +264,23 @@ func (f *proposeFlags) probedSource(cmd *cobra.Command, probed string, o propose
 	return train.NewSource(d), nil
 }
 
-// loadProbed loads the data set that proxies use instead of the training data, see [probeFor].
+// The numbers that a probe of regression draws: at most mostDrawn rows, with R² at most about 1 − drawnNoise.
+const (
+	mostDrawn  = 20_000
+	drawnNoise = 0.2
+)
+
+// loadProbed loads the data set that proxies use instead of the training data, see [probeFor]. For a file with real
+// targets it draws numbers: as many rows and features as the file has, within the same public bounds.
 func loadProbed(cmd *cobra.Command, where *cli.DataFlags, probed string, d *data.Dataset) (*data.Dataset, error) {
+	if d.Targets != nil && probed != probeSynthetic {
+		return nil, cli.Usage(fmt.Errorf("--probe = %s has classes, and %s has targets: must be %s, which draws numbers", probed, d.Name,
+			probeSynthetic))
+	}
+	if d.Targets != nil {
+		return synth.Numbers(rng.New(cli.StandInSeed), "synth-numbers", synth.TableShape{Rows: max(synth.MinRows, min(d.Len(), mostDrawn)),
+			Features: d.Features, Noise: drawnNoise}, d.Targets.Bounds)
+	}
 	if probed == probeSynthetic {
 		probed = likest(d)
 	}

@@ -37,26 +37,26 @@ func newSearch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search",
 		Short: "Search for a model variant and a step size on held-out training records",
-		Long: `Train every combination of model, η₀ and β, with each σ, on the training set without a
-held-out part, and rank them by the accuracy on that part. The test set is not used. The
+		Long: `Train every combination of model, clipping norm, η₀ and β, with each σ, on the training set
+without a held-out part, and rank them by the accuracy on that part. The test set is not
+used. Clipping norms and η₀ are laid out by the rule of auto, unless lists are given. The
 command prints the winners, each with the command that trains it, and writes a table of all
 runs, the ranking and a manifest. No privacy statement covers the search itself.
 
 On images, search first compares softmax regression on --features scatter with the usual
 network of the data set, as propose does, for the ε that the largest σ costs. Your own file
 gets scatter without a comparison. --models or --features says which to use, and with only
---noise-multiplier 0 the network stays. If search chooses, it tries only noise by default,
-and for scatter step sizes around the one that train chooses.
+--noise-multiplier 0 the network stays. If search chooses, it tries only noise by default.
 
 With noise, search trains proxies: trainings with batch size s·f, noise multiplier σ·f and
 step size η₀/f, in the same number of rounds. A proxy takes the same steps as the whole
 training and costs the part f of it. --proxy 1 runs whole trainings. Trainings without
 noise are always whole. --noise-multiplier says for which noise to search.
 
-The defaults are the paper's, except the schedule, η₀ and β of networks. The paper has
-0.1/(1+0.01√t); the step sizes in train and figures were found by this search. About a
-sixth of the training records is held out, unless --holdout says otherwise. A hash of each
-record decides which ones.
+The other defaults are the paper's, except the schedule and β of networks. The paper has
+0.1/(1+0.01√t); the step sizes in train and figures were found by this search, with lists.
+About a sixth of the training records is held out, unless --holdout says otherwise. A hash
+of each record decides which ones.
 
 An interrupted command keeps its finished runs below --out and continues from there.`,
 		Example: `  proactivedp search --data mnist
@@ -78,7 +78,10 @@ func (f *searchFlags) add(cmd *cobra.Command) {
 	fs, spec, o := cmd.Flags(), &f.spec, &f.options
 	fs.StringSliceVar(&spec.Models, "models", spec.Models,
 		"models to try, of "+cli.ModelsUsage())
-	cli.NumbersVar(fs, &spec.Eta0, "eta0", spec.Eta0, "initial step sizes η₀ to try, in [1e-30, 1e30]")
+	cli.NumbersVar(fs, &spec.Clips, "max-grad-norm", nil, "clipping norms C to try, in [1e-30, 1e30] (default: 0.1, 0.3 and 1; for "+
+		"scatter 0.01, and for networks one, as only its product with the step size matters)")
+	cli.NumbersVar(fs, &spec.Eta0, "eta0", nil, "initial step sizes η₀ to try, in [1e-30, 1e30] (default: multiples of 1/(C·s·n) for "+
+		"batches of s and n clients, from 1/16 to 4 for networks and from 1/4 to 32 for other models)")
 	cli.NumbersVar(fs, &f.rates, "learning-rate", nil, "initial step sizes along the mean gradient of a batch to try, "+
 		"instead of --eta0: η₀ is each over --batch-size; in [1e-30, 1e30]")
 	cli.NumbersVar(fs, &spec.Beta, "beta", spec.Beta, "decays β of the step size to try, in [0, 1e30]")
@@ -171,8 +174,7 @@ func (f *searchFlags) chooseHead(cmd *cobra.Command, source *train.Source) error
 	if head == given {
 		return nil
 	}
-	whole.Model, whole.FeatureMap = head.Model, head.Features
-	return f.chooseSteps(cmd, source, whole)
+	return f.chooseSchedule(cmd, source, head)
 }
 
 // epsilonOf returns the certified ε of a record in a training, or infinity.
@@ -188,37 +190,17 @@ func epsilonOf(ctx context.Context, source *train.Source, spec train.Spec) (floa
 	return *r.Certified.PerRecord.EpsilonUpper, nil
 }
 
-// triedSteps are the step sizes that a search tries for a model that it chose, as multiples of the one that train
-// chooses.
-var triedSteps = []float64{0.25, 0.5, 1, 2, 4}
-
-// chooseSteps sets the model and features of whole, which the search chose, and the steps for them that were not
-// given: the paper's are for its networks.
-func (f *searchFlags) chooseSteps(cmd *cobra.Command, source *train.Source, whole train.Spec) error {
-	p, err := source.Prepare(whole)
-	if err != nil {
-		return cli.Usage(err)
-	}
-	missing := func(names ...string) bool { return !cli.AnyChanged(cmd, names...) }
-	open := train.Open{Clip: missing("max-grad-norm"), Schedule: missing("schedule", "beta"), Eta0: missing("eta0", "learning-rate")}
-	chosen, text, err := p.Choose(cmd.Context(), open, 0)
-	if err != nil {
-		return err
-	}
-	if text != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s; flags override this\n", text)
-	}
+// chooseSchedule sets the model and features that the search chose, and a schedule for them if none was given: the
+// paper's is for its networks.
+func (f *searchFlags) chooseSchedule(cmd *cobra.Command, source *train.Source, head propose.Head) error {
 	spec := &f.spec
-	chosen.NoiseMultiplier, chosen.Holdout, chosen.Fold = spec.Train.NoiseMultiplier, spec.Train.Holdout, spec.Train.Fold
-	spec.Train, spec.Models = chosen, []string{chosen.Model}
-	if open.Schedule {
-		spec.Beta = []float64{0}
+	spec.Train.Model, spec.Train.FeatureMap, spec.Models = head.Model, head.Features, []string{head.Model}
+	if !cli.AnyChanged(cmd, "schedule", "beta") {
+		spec.Train.Schedule, spec.Train.Beta, spec.Beta = string(sim.ZeroDecay), 0, []float64{0}
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: the schedule is zero (step sizes fall to 0); --schedule overrides this\n")
 	}
-	if open.Eta0 {
-		spec.Eta0 = nil
-		for _, times := range triedSteps {
-			spec.Eta0 = append(spec.Eta0, times*chosen.Eta0)
-		}
+	if _, err := source.Prepare(spec.Train); err != nil {
+		return cli.Usage(err)
 	}
 	if err := spec.Validate(); err != nil {
 		return cli.Usage(err)
@@ -261,6 +243,9 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 	spec.Scale, spec.Proxy, spec.Seeds = given.Scale, given.Proxy, given.Seeds
 	if changed("models") {
 		spec.Models = given.Models
+	}
+	if changed("max-grad-norm") {
+		spec.Clips = given.Clips
 	}
 	if changed("eta0") {
 		spec.Eta0 = given.Eta0

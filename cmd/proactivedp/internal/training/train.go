@@ -188,7 +188,7 @@ func (f *trainFlags) fill(cmd *cobra.Command) error {
 	if f.from.setting == nil && !f.serve.Asked() {
 		usual = cli.OwnUsual(usual)
 	}
-	if err := f.train.Fill(cmd, f.regression(cmd, usual)); err != nil {
+	if err := f.train.Fill(cmd, regression(cmd, usual)); err != nil {
 		return err
 	}
 	if f.serve.Asked() {
@@ -209,7 +209,7 @@ func (f *trainFlags) fill(cmd *cobra.Command) error {
 }
 
 // regression returns usual, but with linear regression if the flags give bounds of a target and no model.
-func (f *trainFlags) regression(cmd *cobra.Command, usual func(model, dataset string) train.Spec) func(string, string) train.Spec {
+func regression(cmd *cobra.Command, usual func(model, dataset string) train.Spec) func(string, string) train.Spec {
 	if cmd.Flags().Lookup(cli.TargetFlag) == nil || !cmd.Flags().Changed(cli.TargetFlag) || cmd.Flags().Changed("model") {
 		return usual
 	}

@@ -1,4 +1,4 @@
-package mixture
+package rdp
 
 import (
 	"math"
@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-func drawn(r *rand.Rand, n int, span float64) (rounds []Round) {
+func drawn(r *rand.Rand, n int, span float64) (rounds []node) {
 	for range n {
-		rounds = append(rounds, Round{1e-3 * math.Pow(span, r.Float64()), 0.5 * math.Pow(span, r.Float64()), float64(1 + r.IntN(3))})
+		rounds = append(rounds, node{1e-3 * math.Pow(span, r.Float64()), 0.5 * math.Pow(span, r.Float64()), float64(1 + r.IntN(3))})
 	}
 	return rounds
 }
@@ -21,25 +21,25 @@ func TestWeightsInterpolate(t *testing.T) {
 	for _, span := range []float64{1, 1.01, 3, 100} {
 		for _, most := range []int{4, 50, 500} {
 			rounds := drawn(r, 300, span)
-			nodes, cells := Of(rounds, most, false)
+			nodes, cells := inCells(rounds, most, false)
 			if len(nodes) > most {
 				t.Fatalf("span %v: %d nodes, must be at most %d", span, len(nodes), most)
 			}
 			var count, q, noise, wantCount, wantQ, wantNoise float64
 			for _, x := range rounds {
-				wantCount, wantQ, wantNoise = wantCount+x.Count, wantQ+x.Count*x.Q, wantNoise+x.Count*u(x.Sigma)
+				wantCount, wantQ, wantNoise = wantCount+x.count, wantQ+x.count*x.q, wantNoise+x.count*u(x.sigma)
 			}
 			for _, c := range cells {
 				sum := 0.0
-				for k, n := range c.Node {
-					if c.Weight[k] < 0 {
-						t.Errorf("weight %v", c.Weight[k])
+				for k, n := range c.corner {
+					if c.weight[k] < 0 {
+						t.Errorf("weight %v", c.weight[k])
 					}
-					sum += c.Weight[k]
-					q += c.Count * c.Weight[k] * nodes[n].Q
-					noise += c.Count * c.Weight[k] * u(nodes[n].Sigma)
+					sum += c.weight[k]
+					q += c.count * c.weight[k] * nodes[n].q
+					noise += c.count * c.weight[k] * u(nodes[n].sigma)
 				}
-				if count += c.Count; math.Abs(sum-1) > 1e-15 {
+				if count += c.count; math.Abs(sum-1) > 1e-15 {
 					t.Errorf("the weights sum to %v", sum)
 				}
 			}
@@ -56,12 +56,12 @@ func TestWeightsInterpolate(t *testing.T) {
 func TestTopCorner(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	rounds := drawn(r, 1, 10)
-	rounds = append(rounds, Round{rounds[0].Q * 1.3, rounds[0].Sigma * 0.8, 1})
-	nodes, cells := Of(rounds, 1, true)
-	if len(cells) != 1 || cells[0].Weight != [4]float64{0, 0, 1, 0} {
+	rounds = append(rounds, node{rounds[0].q * 1.3, rounds[0].sigma * 0.8, 1})
+	nodes, cells := inCells(rounds, 1, true)
+	if len(cells) != 1 || cells[0].weight != [4]float64{0, 0, 1, 0} {
 		t.Fatalf("%+v", cells)
 	}
-	if n := nodes[cells[0].Node[2]]; n.Q != rounds[1].Q || n.Sigma != rounds[1].Sigma {
+	if n := nodes[cells[0].corner[2]]; n.q != rounds[1].q || n.sigma != rounds[1].sigma {
 		t.Errorf("node %+v", n)
 	}
 }
@@ -76,18 +76,18 @@ func TestDivergencesAreConvex(t *testing.T) {
 		eps := math.Log(gamma)
 		return math.Erfc((eps/mu-mu/2)/math.Sqrt2)/2 - gamma*math.Erfc((eps/mu+mu/2)/math.Sqrt2)/2
 	}
-	sampled := func(x Round, gamma float64) float64 {
-		if at := 1 + (gamma-1)/x.Q; at > 0 {
-			return x.Q * gaussian(1/x.Sigma, at)
+	sampled := func(x node, gamma float64) float64 {
+		if at := 1 + (gamma-1)/x.q; at > 0 {
+			return x.q * gaussian(1/x.sigma, at)
 		}
 		return 1 - gamma
 	}
 	r := rand.New(rand.NewPCG(1, 3))
 	for range 2000 {
 		q, s := math.Pow(10, -4*r.Float64())*0.9, 0.3*math.Pow(30, r.Float64())
-		box := []Round{{q, s, 1}, {q * (1 + r.Float64()) / 2, s * (1 + 2*r.Float64()), 1}}
+		box := []node{{q, s, 1}, {q * (1 + r.Float64()) / 2, s * (1 + 2*r.Float64()), 1}}
 		part, other := r.Float64(), r.Float64()
-		box = append(box, Round{box[1].Q + part*(q-box[1].Q), s + other*(box[1].Sigma-s), 1})
+		box = append(box, node{box[1].q + part*(q-box[1].q), s + other*(box[1].sigma-s), 1})
 		nodes, cells := grid(box, 100, 4, false)
 		for range 20 {
 			gamma := math.Exp(3 * r.NormFloat64() * q)
@@ -95,8 +95,8 @@ func TestDivergencesAreConvex(t *testing.T) {
 			for _, x := range box {
 				got += sampled(x, gamma)
 			}
-			for k, n := range cells[0].Node {
-				most += 3 * cells[0].Weight[k] * sampled(nodes[n], gamma)
+			for k, n := range cells[0].corner {
+				most += 3 * cells[0].weight[k] * sampled(nodes[n], gamma)
 			}
 			if len(cells) != 1 || got > most+1e-14 {
 				t.Fatalf("%v at γ = %v: %v, must be at most %v", box, gamma, got, most)
