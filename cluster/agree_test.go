@@ -18,7 +18,7 @@ import (
 
 // joinOnce serves the run to client 0 alone, and returns the error with which the client ends.
 func (r *testRun) joinOnce(t *testing.T) error {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	var server sync.WaitGroup
 	defer server.Wait()
 	defer cancel()

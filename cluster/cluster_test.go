@@ -123,7 +123,7 @@ func freePorts(t *testing.T, n int) []int {
 // until waits for what the test cannot go on without.
 func (c *cluster) until(lacking string, there func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(time.Minute); !there(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(enough); !there(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			c.t.Fatal("the cluster " + lacking)
 		}
@@ -163,7 +163,6 @@ func TestATrainingOutlivesABrokerOfThree(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := startCluster(t, keys)
-	r.within = 2 * time.Minute
 	var stopped sync.WaitGroup
 	defer stopped.Wait()
 	var updates atomic.Int64

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -38,7 +37,7 @@ func TestShortReleasesGoPastTheStream(t *testing.T) {
 		r.run(t.Context())
 		next := map[int]int{} // by client
 		for left := 90; isShort(features) && left > 0; {
-			m, err := heard.NextMsg(10 * time.Second)
+			m, err := heard.NextMsg(enough)
 			if err != nil {
 				t.Fatalf("rounds by client: %v: %v", next, err)
 			}
@@ -138,7 +137,7 @@ func TestTheStreamGetsShortReleasesTogether(t *testing.T) {
 func TestAShortUpdateDoesNotWaitForTheStream(t *testing.T) {
 	r := newTestRun(t, smallSpec(4), drawn())
 	r.listen = "127.0.0.1:0"
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), enough)
 	defer stop()
 	ended := make(chan error, 1)
 	o := r.serveOptions()

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // The others wait for a client that is away, go on when it is expelled, also by a server that
@@ -16,7 +15,7 @@ import (
 func TestTheOthersGoOnWithoutAnExpelledClient(t *testing.T) {
 	r := newTestRun(t, smallSpec(30), drawn())
 	r.listen = "127.0.0.1:0"
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	away, leave := context.WithCancel(ctx)
 	told := make(chan struct{}) // is closed when the client that was expelled has tried to come back
@@ -137,7 +136,7 @@ func TestASilentClientIsExpelled(t *testing.T) {
 	silent, leave := context.WithCancel(t.Context())
 	defer leave()
 	r.serve = func(o *ServeOptions) { o.ExpelAfter = LeastSilence }
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	var all sync.WaitGroup
 	for c := range 3 {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -20,7 +19,7 @@ import (
 func TestALostJournalThatTheServerForgotIsCounted(t *testing.T) {
 	const rounds, stopped = 12, 4
 	r := newTestRun(t, smallSpec(rounds), drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	served := r.startOthers(ctx, cancel)
 	o := r.joinOptions(0)
@@ -129,7 +128,7 @@ func TestHellosOfImpossibleRoundsAreRefused(t *testing.T) {
 // is impossible for a client of the run comes before the answer to its hello.
 func TestASuspendedClientSaysThatItWasExpelled(t *testing.T) {
 	r := newTestRun(t, smallSpec(12), drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	b, err := broker.Engine{StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // A server that is restored from an older copy lacks rounds that its clients have forgotten, since a
@@ -20,7 +19,7 @@ func TestRoundsThatNobodyHasEndTheRun(t *testing.T) {
 	}
 	t.Parallel()
 	r := newTestRun(t, smallSpec(60), drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	backup := filepath.Join(r.dir, "backup")
 	var url string

@@ -62,7 +62,7 @@ func TestTheOrderThatVirtualRecordedGivesItsBits(t *testing.T) {
 
 // play serves the run, plays the clients, and returns the digest of the server's model.
 func play(t *testing.T, r *testRun, happened []sim.Happening, want *sim.Result) string {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	var report *Report
 	ended := make(chan error, 1)
@@ -155,7 +155,7 @@ func (m *puppet) do(ctx context.Context, h sim.Happening) {
 func (m *puppet) hear(k int) {
 	m.t.Helper()
 	for m.v[k] == nil {
-		got, err := m.down.NextMsg(10 * time.Second)
+		got, err := m.down.NextMsg(enough)
 		if err != nil {
 			m.t.Fatalf("broadcast %d: %v", k, err)
 		}

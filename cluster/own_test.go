@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"proactivedp/cluster/internal/journal"
 	"proactivedp/cluster/internal/wire"
@@ -77,7 +76,7 @@ func TestAClientGoesOnWithTheRecordsItBeganWith(t *testing.T) {
 	s := smallSpec(20)
 	s.Partition = string(data.Shard)
 	r := newTestRun(t, s, drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	join := func(ctx context.Context, client int, d *data.Dataset, watch func(round, of int)) (*JoinReport, error) {
 		o := r.joinOptions(client)
@@ -221,7 +220,7 @@ func TestNobodyJoinsARunAboveItsTarget(t *testing.T) {
 			return a.PrepareOwn(synth.OneHot(rng.New(4), 20), o.Client)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	var server sync.WaitGroup
 	server.Go(func() { _, _ = Serve(ctx, r.serveOptions()) })
 	for c := range 3 {

@@ -75,7 +75,7 @@ func TestAPartitionedClientReturns(t *testing.T) {
 	s := smallSpec(2000)
 	s.Delay = "unlimited"
 	r := newTestRun(t, s, drawn())
-	r.listen, r.within = "127.0.0.1:0", 3*time.Minute
+	r.listen = "127.0.0.1:0"
 	var once sync.Once
 	var w *wall
 	r.join = func(o *JoinOptions) {

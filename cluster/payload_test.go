@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	nats "github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
@@ -31,7 +30,7 @@ func startLimited(t *testing.T, port int, most int32) *nats.Server {
 	b.Start()
 	t.Cleanup(b.WaitForShutdown)
 	t.Cleanup(b.Shutdown)
-	if !b.ReadyForConnections(10 * time.Second) {
+	if !b.ReadyForConnections(enough) {
 		t.Fatal("the broker does not start")
 	}
 	return b

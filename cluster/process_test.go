@@ -338,7 +338,7 @@ func TestAProcessMayStopAnywhere(t *testing.T) {
 		{300_000, 24, []point{insidePublish, beforePublish, afterAck},
 			[]point{insideBroadcast, afterApply, afterTable}},
 	} {
-		f := newFleet(t, smallSpec(c.rounds), c.features, time.Minute)
+		f := newFleet(t, smallSpec(c.rounds), c.features, enough)
 		faults := map[string][]task{}
 		for i, p := range c.client { // by another client each, and all by the first
 			name := fmt.Sprintf("client %d", 1+i%2)
@@ -375,7 +375,7 @@ func TestRandomKills(t *testing.T) {
 			s = smallSpec(40 * kills)
 			s.Model, s.Data, s.Clip, s.Eta0, s.Beta = model, "synth-mnist:350", 0.025, 0.015, 1e-5
 		}
-		f := newFleet(t, s, 0, time.Minute+time.Duration(kills)*3*time.Second)
+		f := newFleet(t, s, 0, enough+time.Duration(kills)*3*time.Second)
 		f.start(nil)
 		random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) // times are no function of a seed anyway
 		names := []string{"server", "client 0", "client 1", "client 2"}
@@ -433,7 +433,7 @@ func TestABrokerMayLoseAll(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	for _, all := range []bool{true, false} {
-		f := newFleet(t, smallSpec(800), 0, time.Minute)
+		f := newFleet(t, smallSpec(800), 0, enough)
 		store, old := filepath.Join(f.dir, "store"), filepath.Join(f.dir, "old")
 		b := task{Role: "broker", Dir: store, URL: f.url}
 		f.all.Go(func() { _ = f.once("broker", b) })
@@ -522,7 +522,7 @@ func TestAnOldJournalIsRefused(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	for _, lost := range []bool{true, false} {
-		f := newFleet(t, smallSpec(400), 0, 30*time.Second)
+		f := newFleet(t, smallSpec(400), 0, enough)
 		f.keep("server", task{Role: "server", Dir: f.serverDir(), URL: f.url})
 		for c := range 2 {
 			other := task{Role: "client", Client: c, Dir: f.clientDir(c), URL: "nats://" + f.url}

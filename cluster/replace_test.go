@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // A process that is started by mistake with another client's number and a folder of its own is
@@ -19,7 +18,7 @@ import (
 func TestASecondJournalDoesNotDisplaceTheFirst(t *testing.T) {
 	for _, round := range []int{0, 5} {
 		r := newTestRun(t, smallSpec(30), drawn())
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), enough)
 		defer cancel()
 		there, refused := make(chan struct{}), make(chan struct{})
 		hit := 0
@@ -49,9 +48,7 @@ func TestASecondJournalDoesNotDisplaceTheFirst(t *testing.T) {
 			for try := range 3 {
 				o := r.joinOptions(0)
 				o.Dir, o.at, o.release = filepath.Join(r.dir, "wrong"), func(point) {}, nil
-				ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 				_, err := Join(ctx, o)
-				cancel()
 				if text := fmt.Sprint(err); !strings.Contains(text, "--replace") || !strings.Contains(text, "expel") {
 					t.Errorf("before round %d the second process ends, tried %d times, with %v", round, try+1, err)
 				}
@@ -71,7 +68,7 @@ func TestALostJournalIsReplaced(t *testing.T) {
 	}
 	const rounds, stopped = 30, 6
 	r := newTestRun(t, smallSpec(rounds), drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	lost := filepath.Join(r.dir, "lost")
 	first, stop := context.WithCancel(ctx)

@@ -25,7 +25,7 @@ func TestClientsGiveUpASilentServer(t *testing.T) {
 	}
 	t.Parallel()
 	r := newTestRun(t, smallSpec(30), drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	first, stop := context.WithCancel(ctx)
 	r.join = func(o *JoinOptions) {

@@ -16,7 +16,7 @@ func TestNobodyWaitsForWhatWasRefused(t *testing.T) {
 	r.listen = "127.0.0.1:0"
 	for life := range 2 {
 		r.ready = make(chan struct{})
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		ctx, stop := context.WithTimeout(t.Context(), enough)
 		o := r.serveOptions()
 		o.SaveEvery = time.Hour // nothing is purged
 		ended := make(chan error, 1)

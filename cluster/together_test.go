@@ -21,7 +21,7 @@ import (
 func (r *testRun) serveAlone(ctx context.Context) (m *puppet, stop func()) {
 	r.t.Helper()
 	t := r.t.(*testing.T)
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, enough)
 	ended := make(chan error, 1)
 	r.ready = make(chan struct{})
 	o := r.serveOptions()

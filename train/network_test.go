@@ -176,9 +176,13 @@ func TestForecastOfTheTime(t *testing.T) {
 		}
 		p.Config.Model = inBlocks{p.Config.Model}
 		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
 			f, err := p.Forecast(t.Context(), sim.Perf{Workers: 1})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if took := time.Since(begun); took < enoughTime {
+				t.Errorf("sizes %s: measured for %v, must be at least %v", size, took, enoughTime)
 			}
 			speed = f.Speed
 		})
