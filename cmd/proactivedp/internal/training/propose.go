@@ -109,7 +109,7 @@ takes this many times the arithmetic.
 
 // givenFlags are the training flags whose settings no proposal changes.
 var givenFlags = []string{"model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
-	"split", "momentum", "delta", "seed", "metric", "at-most"}
+	"split", "momentum", "delta", "seed", "metric", "class-weights", "at-most"}
 
 func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
