@@ -378,7 +378,7 @@ func (f *autoFlags) probeOf(cmd *cobra.Command, source *train.Source, task auto.
 	if err != nil || probing == propose.Own {
 		return auto.NewProbe(source, task), err
 	}
-	other, err := loadProbed(cmd, &f.where, probed, source.Data())
+	other, err := loadProbed(cmd, &f.where, probed, task.Spec, source.Data())
 	if err != nil {
 		return auto.Probe{}, err
 	}
