@@ -166,9 +166,9 @@ func (t Task) Validate() error {
 	if s.BoundsEpsilon != 0 {
 		fail("bounds epsilon = %v, must be 0: the filters do not include private bounds", s.BoundsEpsilon)
 	}
-	if s.MetricOf().Regression() && t.Strategy.ByTheorem() {
-		fail("strategy = %q, must be %q or %q for model = %q: its utility graph compares accuracies", t.Strategy, Tight, Default,
-			s.Model)
+	if s.MetricOf().Regression() && t.Strategy != Tight {
+		fail("strategy = %q, must be %q for model = %q: constant step sizes oscillate, and the paper's utility graph compares "+
+			"accuracies", t.Strategy, Tight, s.Model)
 	}
 	if s.AtMost != 0 && t.Stages > 1 {
 		fail("stages = %d, must be 1 for persons: the filter of several stages is proved for a record", t.Stages)
