@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"proactivedp/cluster/broker"
 )
 
 // upstream is the server's subscription to the stream of updates.
@@ -27,11 +30,13 @@ type upstream struct {
 // their numbers to others.
 func (s *server) resubscribe(ctx context.Context) error {
 	s.unsubscribe()
-	ctx, cancel := context.WithTimeout(ctx, min(patience, upkeep<<s.failures))
+	allowed, end := broker.UntilRefused(ctx, s.conn)
+	defer end()
+	limited, cancel := context.WithTimeout(allowed, min(patience, upkeep<<s.failures))
 	defer cancel()
-	err := s.subscribe(ctx)
+	err := s.subscribe(limited)
 	s.failures = failuresAfter(s.failures, err)
-	return err
+	return cmp.Or(broker.Refused(allowed, err), err)
 }
 
 // failuresAfter returns how many attempts to subscribe in a row had no answer, after one more with this error.
