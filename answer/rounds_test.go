@@ -111,7 +111,9 @@ func TestRoundsAsPythonPrintsThem(t *testing.T) {
 		`{"mechanism": "pure", "epsilon": 0.5}`:                                 `[{"mechanism": "pure", "epsilon": 0.5}]`,
 		"[(1.1, 0.004, 10000)]":                                                 `[[1.1, 0.004, 10000]]`,
 		"{'sigma': 1.1, 'sample_rate': np.float64(0.01), 'steps': np.int32(5)}": `{"sigma": 1.1, "sample_rate": 0.01, "steps": 5}`,
-		"[{'sigma': 1.1, 'sample_rate': 0.01, 'steps': 5}]":                     `[{"sigma": 1.1, "sample_rate": 0.01, "steps": 5}]`,
+		"{\"sigma\": 1, \"sample_rate\": 0.1, \"steps\": 10}\n{\"sigma\": 2, \"sample_rate\": 0.1, \"steps\": 9}\n": `[{"sigma": 1,
+			"sample_rate": 0.1, "steps": 10}, {"sigma": 2, "sample_rate": 0.1, "steps": 9}]`, // JSON Lines
+		"[{'sigma': 1.1, 'sample_rate': 0.01, 'steps': 5}]": `[{"sigma": 1.1, "sample_rate": 0.01, "steps": 5}]`,
 	} {
 		got, err := read(printed)
 		want, err2 := read(written)
@@ -120,7 +122,11 @@ func TestRoundsAsPythonPrintsThem(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"{'history': [(tensor(1.1), 0.004, 10)]}": "this is what Python prints, at \"tensor(1.1)",
+		"BudgetAccountant(epsilon=1.0, delta=0, spent_budget=[(0.5, 0)])":                               `"adjacency": "replace-one"`,
+		`[{"sigma": 1, "batch_size": 256, "n": 60000, "epochs": 10}]`:                                   `"batch_size"; rounds have adjacency, count`,
+		"{\"sigma\": 1, \"sample_rate\": 0.1, \"steps\": 10}\n{\"epsilon\": 2, \"other\": 3, \"x\": 1}": `unknown field "other"`,
+		"sigma;sample_rate;steps\n1,1;0,004;100\n":                                                      "CSV with commas between its fields",
+		"{'history': [(tensor(1.1), 0.004, 10)]}":                                                       "this is what Python prints, at \"tensor(1.1)",
 	} {
 		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, must say %q", text, err, want)

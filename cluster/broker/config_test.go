@@ -5,6 +5,7 @@ package broker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"proactivedp/cluster/broker"
 )
@@ -73,6 +75,18 @@ func TestABrokerElsewhereIsConfigured(t *testing.T) {
 		if refused := errors.Is(c.LastError(), nats.ErrPermissionViolation); refused != (i == 1) {
 			t.Errorf("published to %s: %v", subject, c.LastError())
 		}
+	}
+	allowed, end := broker.UntilRefused(ctx, c)
+	defer end()
+	<-allowed.Done()
+	if err := broker.Refused(allowed, allowed.Err()); !errors.Is(err, broker.ErrUnusable) || !strings.Contains(fmt.Sprint(err), `"others"`) {
+		t.Errorf("what is not allowed ends as %v", err)
+	}
+	if err := broker.Refused(ctx, jetstream.ErrJetStreamNotEnabledForAccount); !errors.Is(err, broker.ErrUnusable) {
+		t.Errorf("an account without JetStream ends as %v", err)
+	}
+	if err := broker.Refused(ctx, context.DeadlineExceeded); err != nil {
+		t.Errorf("a broker without an answer ends as %v", err)
 	}
 	if c, err := broker.Dial(ctx, url, broker.Peer{Inbox: "inbox"}); err == nil {
 		c.Close()

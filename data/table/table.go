@@ -121,7 +121,7 @@ func IsText(start []byte) bool {
 				return false
 			}
 		}
-		if len(fields) > 1 || bytes.ContainsAny(line, ",;") {
+		if len(fields) > 1 || bytes.ContainsAny(line, ",;|") {
 			return true
 		}
 	}

@@ -97,6 +97,8 @@ func TestIDXPairs(t *testing.T) {
 		{"", map[string][]byte{"emnist-digits-train-images-idx3-ubyte": images, "emnist-mnist-train-images-idx3-ubyte": images},
 			"several files of images, emnist-digits-train-images-idx3-ubyte, emnist-mnist-train-images-idx3-ubyte: give one"},
 		{"", map[string][]byte{"my.csv": nil}, "this folder has no IDX files of images"},
+		{"", map[string][]byte{"data_batch_1": nil, "batches.meta": nil}, "download the binary version"},
+		{"", map[string][]byte{"train": nil, "test": nil, "meta": nil}, "download the binary version"},
 		{"", map[string][]byte{"t10k-images-idx3-ubyte": test}, "no training set"},
 	} {
 		d, err := ParseFile(filepath.Join(folder(t, c.files), c.path), Options{Labels: labels(t, "0,1")})
