@@ -117,7 +117,7 @@ func (s *Screen) wait() {
 	}
 }
 
-// Clear removes the line that shows a wait. Call it before anything other than the Screen writes to the same
+// Clear removes the progress line. Call it before anything other than the Screen writes to the same
 // terminal.
 func (s *Screen) Clear() {
 	s.mu.Lock()
