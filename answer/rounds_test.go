@@ -10,7 +10,8 @@ import (
 	"proactivedp/dp"
 )
 
-// A file of rounds needs a column of noise, of counts and of rates, which sizes may stand for.
+// A file of rounds needs a column of noise multipliers, one of counts, and one of sample rates. Columns of
+// sizes may replace the sample rates.
 func TestColumnsOfRounds(t *testing.T) {
 	for header, want := range map[string]string{
 		"noise_multiplier,sample_rate,count":              "",
@@ -28,8 +29,8 @@ func TestColumnsOfRounds(t *testing.T) {
 	}
 }
 
-// A field may be empty where another column says the same; those after it are read. Without a noise
-// multiplier 0 would be meant: that is refused.
+// A field may be empty if another column has the same information. Fields after an empty one are still
+// read. An empty noise multiplier is refused, because it would mean 0.
 func TestEmptyFieldsOfRounds(t *testing.T) {
 	const header = "sample_rate,noise_multiplier,sample_size,dataset_size,count\n"
 	events, err := parseEvents([]byte(header+",2,10,1000,7\n0.01,3,,,5\n"), dp.Poisson, dp.AddOrRemove)
@@ -43,8 +44,8 @@ func TestEmptyFieldsOfRounds(t *testing.T) {
 	}
 }
 
-// A question may have the text of a file, of every kind that account --events reads. Its answer is that
-// to the same events; the rate of Opacus is rounded up.
+// A question may contain the text of a file, of each kind that account --events reads. Its answer is the
+// same as for the same events in the question. The sample rate of an Opacus file is rounded up.
 func TestQuestionHasAFile(t *testing.T) {
 	ask := func(account map[string]any) string {
 		text, err := json.Marshal(map[string]any{"account": account})
@@ -100,7 +101,8 @@ func TestQuestionHasAFile(t *testing.T) {
 	}
 }
 
-// What Python prints is read as the same JSON, and what is not Gaussian is named.
+// Text that Python prints, such as with single quotes, is read as the same JSON. An error names mechanisms
+// that are not Gaussian.
 func TestRoundsAsPythonPrintsThem(t *testing.T) {
 	read := func(text string) (string, error) {
 		h, err := ReadRounds([]byte(text), dp.Poisson, "")

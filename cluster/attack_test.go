@@ -104,8 +104,9 @@ func (a *attacker) unheard(subject, question string) {
 	}
 }
 
-// What a client may not do with its credentials it cannot, and what it may and no honest
-// client does is refused and counted; the training of the others is not touched.
+// The broker forbids whatever the credentials of a client do not allow. Messages that they allow, but that
+// no honest client sends, are refused and counted by the server. The training of the other clients does
+// not change.
 func TestAttacksOfAClientAreRefused(t *testing.T) {
 	r := newTestRun(t, smallSpec(12), drawn())
 	keys := r.secure()

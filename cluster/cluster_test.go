@@ -151,8 +151,8 @@ func (c *cluster) stopLeader(stream string) {
 	c.t.Errorf("nobody leads the stream %s", stream)
 }
 
-// A training at three brokers of deploy's configuration, with TLS and keys, goes on when the
-// one is stopped that leads the stream of updates, and every update is applied once.
+// A training uses three brokers with the configuration in deploy, with TLS and keys. If the broker that
+// leads the stream of updates is stopped, the training goes on, and every update is applied once.
 func TestATrainingOutlivesABrokerOfThree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for elections")

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// No goroutine is left of a training that has ended, of the server, its clients or the
-// broker.
+// After a training, no goroutine of the server, its clients or the broker is left.
 func TestNoGoroutineIsLeft(t *testing.T) {
 	r := newTestRun(t, smallSpec(6), drawn())
 	r.run(t.Context())

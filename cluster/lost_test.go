@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// A server that is restored from an older copy lacks rounds that its clients have forgotten, since a
-// later state of it had them. Nobody can send them again. So server and clients say which rounds are
-// lost, and end.
+// A server that was restored from an older copy lacks some rounds. The clients have deleted them, because
+// a later state of the server had them. So nobody can send them again. Server and clients say which rounds
+// are lost, and end.
 func TestRoundsThatNobodyHasEndTheRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")

@@ -33,8 +33,8 @@ type puppet struct {
 	config  *sim.Config
 }
 
-// What virtual recorded, played with real messages, gives virtual's bits: updates arrive at
-// the server, and broadcasts at clients, in the order in which they did on the virtual clock.
+// The test records the order of updates and broadcasts in a run on the virtual clock. If real messages
+// arrive in this order, the result is the same, bit for bit.
 func TestTheOrderThatVirtualRecordedGivesItsBits(t *testing.T) {
 	for _, delay := range []string{"1", "unlimited"} {
 		s := smallSpec(15)

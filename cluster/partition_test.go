@@ -66,8 +66,8 @@ func (w *wall) carry(from, to net.Conn) {
 	}
 }
 
-// A client that is cut off for longer than every timeout comes back by itself; meanwhile the
-// others go on as far as Υ lets them, here without end.
+// A client that is cut off from the network for longer than every timeout comes back by itself. Meanwhile
+// the other clients go on as far as the permissible delay Υ allows, which is without a limit in this test.
 func TestAPartitionedClientReturns(t *testing.T) {
 	if os.Getenv(killsEnv) == "" {
 		t.Skip("takes long: set " + killsEnv)

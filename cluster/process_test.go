@@ -322,8 +322,8 @@ func (f *fleet) readSent(client int) {
 	}
 }
 
-// Every point at which a process may stop, with vectors of one message, short or not, and of
-// three.
+// The test stops a process at every point at which it may stop. Vectors need one message, short or long,
+// or three.
 func TestAProcessMayStopAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -359,8 +359,8 @@ func TestAProcessMayStopAnywhere(t *testing.T) {
 // killsEnv says how many kills TestRandomKills makes, for each of two models.
 const killsEnv = "PROACTIVEDP_DIST_KILLS"
 
-// Clients, and the server with its broker, are killed at random times; every second client
-// right after it wrote a release to its journal, when the server has not acknowledged it.
+// Clients are killed at random times, and so is the server with its broker. Every second client is killed
+// right after it wrote a release to its journal, before the server has acknowledged it.
 func TestRandomKills(t *testing.T) {
 	kills, set := testkit.Times(t, killsEnv, 4)
 	if !set && testing.Short() {
@@ -426,8 +426,8 @@ func (f *fleet) untilReleased(client int) {
 	}
 }
 
-// A broker that runs elsewhere and loses all that it has, or its last messages: nothing is
-// released twice, and the training ends.
+// A broker in another process loses all its data, or its last messages. Nothing is released twice, and the
+// training ends.
 func TestABrokerMayLoseAll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -516,7 +516,7 @@ func (f *fleet) waitFor(file string) {
 	f.t.Fatalf("it does not end:\n%s", tail(f.log.String()))
 }
 
-// A client whose journal is an older copy, or lost, releases nothing.
+// A client with a lost journal, or an older copy of it, releases nothing.
 func TestAnOldJournalIsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")

@@ -258,7 +258,7 @@ func (c *counter) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// The server logs its progress once in a beat, however often it looks.
+// The server logs its progress once in each beat, however often it checks it.
 func TestProgressIsLoggedOnceInABeat(t *testing.T) {
 	r := newTestRun(t, smallSpec(6), drawn())
 	c := &counter{Handler: slog.DiscardHandler, message: "progress"}

@@ -9,8 +9,8 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// A client is heard by a server that was started again, whatever was refused last: the number
-// of that message is of none that will come.
+// The last message that the server has seen may be one that it refused. A server that is started again
+// does not wait for the number of that message, so it still hears the clients.
 func TestNobodyWaitsForWhatWasRefused(t *testing.T) {
 	r := newTestRun(t, smallSpec(4), drawn())
 	r.listen = "127.0.0.1:0"

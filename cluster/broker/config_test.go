@@ -20,7 +20,7 @@ import (
 	"proactivedp/cluster/broker"
 )
 
-// A nats-server that is configured by the file knows the users and lets each do what it may.
+// A nats-server with the configuration file knows the users, and allows each of them what its role needs.
 func TestABrokerElsewhereIsConfigured(t *testing.T) {
 	dir := t.TempDir()
 	if err := broker.MakeKeys(dir, 1, []string{"127.0.0.1"}); err != nil {
@@ -94,8 +94,8 @@ func TestABrokerElsewhereIsConfigured(t *testing.T) {
 	}
 }
 
-// The configuration of the cluster in deploy is one of nats-server, with TLS between brokers
-// and for users.
+// nats-server accepts the configuration of the cluster in deploy, which uses TLS between brokers and for
+// users.
 func TestTheClusterIsConfigured(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/nats-server.conf")
 	if err != nil {
@@ -129,8 +129,8 @@ func TestTheClusterIsConfigured(t *testing.T) {
 	}
 }
 
-// Nobody is let in from beyond this machine without TLS and credentials, and nobody
-// connects beyond it without TLS.
+// The broker accepts connections from other machines only with TLS and credentials. Clients connect to
+// other machines only with TLS.
 func TestNothingListensBeyondThisMachineOpenly(t *testing.T) {
 	for listen, good := range map[string]bool{
 		"127.0.0.1:0": true, "localhost:0": true, "[::1]:0": true, "0.0.0.0:0": false, ":4222": false,
@@ -157,7 +157,7 @@ func TestNothingListensBeyondThisMachineOpenly(t *testing.T) {
 	}
 }
 
-// What is no keyring, or no credentials, is an error that names the file.
+// A file that is not a keyring, or not credentials, is an error that names the file.
 func TestKeysThatAreNone(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{"", "{}", `{"version":1,"users":[{"role":"king","client":0,"public":"U"}]}`} {
@@ -173,7 +173,7 @@ func TestKeysThatAreNone(t *testing.T) {
 	}
 }
 
-// Credentials are of one role, and none are of every role.
+// Credentials belong to one role. Without credentials, a user has every role.
 func TestCredentialsAreOfOneRole(t *testing.T) {
 	if err := (*broker.Credentials)(nil).Check(broker.Server); err != nil {
 		t.Errorf("no credentials: %v", err)
@@ -188,8 +188,7 @@ func TestCredentialsAreOfOneRole(t *testing.T) {
 	}
 }
 
-// Somebody who has subscribed and takes nothing, as a machine that is asleep, does not hold the
-// broker's end up.
+// A subscriber that reads nothing, such as a sleeping machine, does not delay the end of the broker.
 func TestABrokerLeavesWhoTakesNothing(t *testing.T) {
 	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {

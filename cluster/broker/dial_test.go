@@ -84,7 +84,7 @@ func keysOf(t *testing.T) (*broker.Keyring, *broker.Credentials) {
 	return ring, creds
 }
 
-// Where waiting does not help, Dial does not wait, and says what does.
+// If waiting does not help, Dial does not wait, and its error says what helps.
 func TestDialRefusesWhatWaitingDoesNotMend(t *testing.T) {
 	ring, creds := keysOf(t)
 	_, others := keysOf(t)
@@ -131,7 +131,7 @@ func TestDialRefusesWhatWaitingDoesNotMend(t *testing.T) {
 	}
 }
 
-// While a broker cannot be reached, the reason is told once, and the end of the context is the end.
+// While a broker cannot be reached, Dial reports the reason once. It ends when the context ends.
 func TestDialTellsWhatItWaitsFor(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -176,7 +176,7 @@ func TestDialTellsWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// A connection that is lost is told.
+// A lost connection is reported.
 func TestALostConnectionIsTold(t *testing.T) {
 	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {
@@ -199,8 +199,8 @@ func TestALostConnectionIsTold(t *testing.T) {
 	}
 }
 
-// A port that somebody else has, and a folder that cannot be used, end Start at once, as the end of
-// the context does. Then the port can be used.
+// Start returns at once if another program uses the port, if the folder cannot be used, or if the context
+// ends. After that the port is free.
 func TestStartSaysWhyItCannot(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -112,7 +112,7 @@ func TestIDXPairs(t *testing.T) {
 	}
 }
 
-// A pair whose parts do not fit, or which is cut or goes on, is refused, plain and compressed.
+// A pair of files that do not match, are cut off or are too long is refused, with and without compression.
 func TestDamagedIDXPairs(t *testing.T) {
 	images, labelFile := idx(8, []int{2, 2, 3}, make([]byte, 12)...), idx(8, []int{2}, 1, 0)
 	try := func(images, labelFile []byte) error {

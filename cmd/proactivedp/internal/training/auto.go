@@ -68,7 +68,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	cli.CountVar(fs, &f.stages, "stages", 0, "spend the budget in this many stages, each with twice as much as the one before, "+
 		"in [1, 6] (default: one; for a named set also less than all if the target is known to need less)")
 	fs.Float64Var(&f.clip, "max-grad-norm", 0, "clipping norm C of all stages, in [1e-30, 1e30] (default: found)")
-	fs.Float64Var(&f.eta0, "eta0", 0, "step size η₀ of all stages, along the sum of a batch's gradients, in [1e-30, 1e30] "+
+	fs.Float64Var(&f.eta0, "eta0", 0, "step size η₀ of all stages, which multiplies the sum of a batch's gradients, in [1e-30, 1e30] "+
 		"(default: found)")
 	fs.StringVar(&f.probe, "probe", "", "data that the utility graph sees without noise: own, synthetic or the `name` of "+
 		"a public set (default: own for named sets; none for a file, whose step size follows from its size)")
