@@ -1,5 +1,4 @@
-// Account computes the privacy cost of a finished training by three accountants. It needs only the
-// noise multiplier, the sample rate and the number of rounds, which every DP-SGD program knows.
+// Account computes the privacy cost of a finished training, and then settings that meet a privacy budget.
 package main
 
 import (
@@ -18,12 +17,15 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
+	ctx := context.Background()
+	if err := errors.Join(account(ctx, os.Stdout), calibrate(ctx, os.Stdout)); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, w io.Writer) error {
+// account computes the privacy cost of a finished training by three accountants. It needs only the
+// noise multiplier, the sample rate and the number of rounds, which every DP-SGD program knows.
+func account(ctx context.Context, w io.Writer) error {
 	// There are two parts: 10 epochs with batches of 256 of 60,000 records, then 1,000 rounds with
 	// less noise.
 	released := []dp.Event{

@@ -1,5 +1,3 @@
-// Calibrate computes the missing setting of a training within a privacy budget: the smallest noise
-// multiplier, the largest sample rate, or the largest number of rounds.
 package main
 
 import (
@@ -7,22 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"math"
-	"os"
 
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
 	"proactivedp/plan"
 )
 
-func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func run(ctx context.Context, w io.Writer) error {
+// calibrate computes the missing setting of a training within a privacy budget: the smallest noise
+// multiplier, the largest sample rate, or the largest number of rounds.
+func calibrate(ctx context.Context, w io.Writer) error {
 	accountant := pld.Accountant{}
 	for _, target := range []plan.Target{
 		{Epsilon: 2, Delta: 1e-5, SampleRate: 0.01, Steps: 10_000},
