@@ -3,9 +3,11 @@ package files
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,12 +18,15 @@ import (
 // killed with it.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("LOCKFILE_TEST_HOLD"); path != "" {
-		if _, err := LockFile(path); err != nil {
+		l, err := LockFile(path)
+		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
 		fmt.Println("held")
-		select {}
+		_, _ = io.Copy(io.Discard, os.Stdin) // a program without cgo that waits for nothing is ended by Go
+		runtime.KeepAlive(l)
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -62,6 +67,11 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	in, err := other.StdinPipe() // stays open until the process is killed
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
