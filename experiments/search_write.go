@@ -167,8 +167,9 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 	if clipped(all) {
 		what = "model, clipping norm and step size"
 	}
-	p.Text("%s combination of %s is trained on the training set without %s. The training is complete, or a "+
-		"proxy (a cheaper training). Its accuracy on the held-out records ranks the combination. The test set is not used.", s.why(), what, s.heldOut())
+	p.Text("%s combination of %s is trained on the training set without %s. The accuracy on these held-out records "+
+		"ranks the combination. The test set is not used. A training is either complete or a proxy (a cheaper training).",
+		s.why(), what, s.heldOut())
 	if len(o.Compared) > 0 {
 		p.Text("Chosen before the search: %s.", propose.ComparedText(t.Metric, o.Compared))
 	}

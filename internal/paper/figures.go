@@ -1,5 +1,7 @@
 package paper
 
+import "strings"
+
 // figures are the figures that this program makes again, with their numbers in the paper, in its order. Those of the
 // appendix repeat Figures 1, 2 and 3 for phishing and MNIST; here they have the numbers of the main part.
 var figures = []struct{ name, number string }{
@@ -11,9 +13,19 @@ var figures = []struct{ name, number string }{
 	{"mushrooms-logreg-epsilon", "12a"}, {"mushrooms-logreg-plain-epsilon", "12b"}, {"cifar10-alexnet-epsilon", "14"},
 }
 
-// Place returns the place of a figure in the order of the paper, for sorting. Figures that the paper does not have
+// Place returns the place of a figure in the order of the paper, for sorting. Companions of a paper's figure have its
+// place: the comparison of sample sizes at one ε, and that of step sizes. Other figures that the paper does not have
 // come last.
 func Place(figure string) int {
+	figure = strings.TrimSuffix(figure, "-equal")
+	if model, is := strings.CutSuffix(figure, "-step-size"); is {
+		figure = model + "-epsilon"
+	}
+	return numbered(figure)
+}
+
+// numbered returns the index of the figure in figures, or len(figures).
+func numbered(figure string) int {
 	for i, f := range figures {
 		if f.name == figure {
 			return i
@@ -24,7 +36,7 @@ func Place(figure string) int {
 
 // Titled returns the title of a figure, with the number of the paper's figure in front if it is one of the paper's.
 func Titled(figure, title string) string {
-	if i := Place(figure); i < len(figures) {
+	if i := numbered(figure); i < len(figures) {
 		return "Figure " + figures[i].number + ": " + title
 	}
 	return title

@@ -42,7 +42,11 @@ func TestFiguresHaveTheirNumbers(t *testing.T) {
 			t.Errorf("%s has no number", c.Figure)
 		}
 	}
-	if got := Titled("phishing-logreg-epsilon", "T") + Titled("own-epsilon", "T"); got != "Figure 1c: TT" {
+	if Place("phishing-logreg-sample-size-equal") != Place("phishing-logreg-sample-size") ||
+		Place("mnist-lenet-step-size") != Place("mnist-lenet-epsilon") {
+		t.Error("a companion is not next to the paper's figure")
+	}
+	if got := Titled("phishing-logreg-epsilon", "T") + Titled("own-epsilon", "T") + Titled("mnist-lenet-step-size", "T"); got != "Figure 1c: TTT" {
 		t.Errorf("titles %q", got)
 	}
 }

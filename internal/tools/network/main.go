@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"net/netip"
 	"os"
 	"runtime"
@@ -28,6 +27,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"proactivedp/rng"
 )
 
 const (
@@ -147,7 +148,7 @@ func (h *hub) join(name string, address netip.Addr, port io.ReadWriter) {
 // forward delays or drops the packets of one port. Each packet uses one draw of the port's own generator, also while
 // nothing is lost. Packets that are not IPv4 or are for no port use none.
 func (h *hub) forward(from int) error {
-	draws := rand.New(rand.NewPCG(h.seed, uint64(from)))
+	draws := rng.New(h.seed).Stream(rng.Message, uint32(from), 0)
 	queue := make(chan packet, inFlight)
 	failed := make(chan error, 1)
 	go func() { failed <- h.deliver(queue) }()
