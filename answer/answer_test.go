@@ -37,7 +37,8 @@ func put(t *testing.T, ctx context.Context, question string) reply {
 	return r
 }
 
-// An answer that is read back has its bound, and where it has none a bound that promises nothing.
+// An answer can be read from its JSON with its bound. If the JSON has no bound, the answer gets one that
+// promises nothing.
 func TestAnswersReadBack(t *testing.T) {
 	text := JSON(t.Context(), []byte(`{"account": {"delta": 1e-5,
 		"events": [{"noise_multiplier": 1, "sample_rate": 0.01, "count": 100}]}}`))
@@ -53,7 +54,7 @@ func TestAnswersReadBack(t *testing.T) {
 	}
 }
 
-// Every question has its answer under its own name, and nothing else.
+// The answer to each question is in the field with the question's name, and no other field is set.
 func TestQuestionsHaveAnswers(t *testing.T) {
 	r := put(t, t.Context(),
 		`{"plan": {"n": 10000, "epochs": 5, "sigma": 19.29962, "method": "closed-form", "tight": true, "points": 4, "code": true}}`)
@@ -83,7 +84,7 @@ func TestQuestionsHaveAnswers(t *testing.T) {
 	}
 }
 
-// What is no question says why, and of what kind the error is.
+// An invalid question gets an answer that says why it is invalid, and which kind of error it is.
 func TestWrongQuestionsAreTold(t *testing.T) {
 	for question, want := range map[string][2]string{
 		``:   {Wrong, "it is empty, must be a JSON value"},
@@ -129,7 +130,7 @@ func TestWrongQuestionsAreTold(t *testing.T) {
 	}
 }
 
-// A panic is an answer, and the next question has its own.
+// If a question causes a panic, the panic becomes its answer, and the next question is answered as usual.
 func TestPanicsAreAnswers(t *testing.T) {
 	a, err := recovered(func() (Answer, error) { panic("planted") })
 	if err != nil || a.Error == nil || a.Error.Kind != Fault || !strings.Contains(a.Error.Problems[0], "planted") {
@@ -137,7 +138,7 @@ func TestPanicsAreAnswers(t *testing.T) {
 	}
 }
 
-// A question whose time is up says so, long before it would have its answer.
+// A question whose time is up gets an answer that says so, long before it would be answered.
 func TestQuestionsEnd(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
@@ -149,8 +150,8 @@ func TestQuestionsEnd(t *testing.T) {
 	}
 }
 
-// The curves of any rounds take seconds. Those of rare samples with little noise took 48 s of
-// CPU, as each of 200 ε had contours of its own.
+// The curves of any rounds take only seconds. For small sample rates and little noise, they once took 48 s
+// of processor time, because each of 200 values of ε needed its own integration path.
 func TestCurvesOfRareSamplesEnd(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 	defer cancel()
@@ -161,8 +162,8 @@ func TestCurvesOfRareSamplesEnd(t *testing.T) {
 	}
 }
 
-// The odds are those of (ε, δ): e^ε·α + δ where that is the tighter side (Dong, Roth, Su
-// 2022, Proposition 2.5), and those of the certified ε if it is the smaller.
+// The attacker's success is bounded by e^ε·α + δ (Dong, Roth, Su 2022, Proposition 2.5), with the ε and δ
+// that were asked for, or with the certified ε if that is smaller.
 func TestOdds(t *testing.T) {
 	o := odds(dp.Bound{EpsilonUpper: 0.5, DeltaUpper: 1e-5, Accountant: "x"})
 	if want := math.Exp(0.5)*0.05 + 1e-5; math.Abs(o.TruePositive-want) > 1e-12 {
@@ -180,7 +181,7 @@ func TestOdds(t *testing.T) {
 	}
 }
 
-// Certified curves are not made by an accountant that certifies nothing.
+// An accountant that certifies no ε makes no certified curves.
 func TestCurvesNeedAnUpperEnd(t *testing.T) {
 	rounds := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2,
 		Rate: 0.01, Count: 100}}
@@ -190,7 +191,7 @@ func TestCurvesNeedAnUpperEnd(t *testing.T) {
 	}
 }
 
-// Whatever is asked, there is an answer in JSON that has exactly one field.
+// Any text gets an answer in JSON, which has exactly one field.
 func FuzzJSON(f *testing.F) {
 	for _, q := range []string{
 		`{"plan": {"n": 10000, "epochs": 5, "sigma": 19.3}}`,
@@ -214,7 +215,8 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// The commands of a plan say of themselves what they are, also where there is nothing to run.
+// The commands of a plan say what they are for, even if the plan is not feasible and there is nothing to
+// run.
 func TestCommandsOfAPlanThatIsNotFeasible(t *testing.T) {
 	for epsilon, feasible := range map[float64]bool{0.5: true, 1e-6: false} {
 		a, err := Solve(t.Context(), PlanQuestion{Code: true,
@@ -238,7 +240,7 @@ func TestCommandsOfAPlanThatIsNotFeasible(t *testing.T) {
 	}
 }
 
-// The δ at ε = 0 is a question; the δ at an ε that is negative or not finite is not.
+// A question may ask for δ at ε = 0, but not at an ε that is negative or not finite.
 func TestEpsilonOfAnAccountQuestion(t *testing.T) {
 	events := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 0.01, Count: 10}}
 	for eps, good := range map[float64]bool{

@@ -192,7 +192,8 @@ func texts(a Answer) (all []writesText) {
 	return all
 }
 
-// The whole part of k·N was printed as -9223372036854775808 where it is more than an int holds.
+// If an int cannot hold the whole part of k·N, the plan is refused. An earlier version printed
+// -9223372036854775808.
 func TestHugePlansAreRefusedByName(t *testing.T) {
 	for _, r := range []plan.Request{
 		{N: 1 << 53, Epochs: 1e6, Epsilon: 3, Delta: 1e-5},
@@ -208,7 +209,7 @@ func TestHugePlansAreRefusedByName(t *testing.T) {
 	}
 }
 
-// No question at the ends of the ranges has an answer with a count that overflowed.
+// No question at the ends of the ranges gets an answer with a count that overflowed.
 func TestCorners(t *testing.T) {
 	r := rand.New(rand.NewPCG(35, 4))
 	for range 75 * testkit.Sweeps(t) {

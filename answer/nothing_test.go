@@ -7,7 +7,7 @@ import (
 	"proactivedp/dp"
 )
 
-// Of no rounds every accountant says that it covers none, and that is the answer.
+// If there are no rounds, every accountant says that it does not cover them, and the answer says that.
 func TestAccountOfNoRounds(t *testing.T) {
 	all, err := Account(t.Context(), AccountQuestion{Delta: 1e-5})
 	if all != nil || !errors.Is(err, dp.ErrNotCovered) {

@@ -38,6 +38,14 @@ func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan
 		}
 		text = given
 	}
+	if bytes.HasPrefix(text, []byte("BudgetAccountant(")) {
+		return plan.History{}, errors.New("this is what diffprivlib prints of its accountant, whose pairs (ε, δ) are for replacing a " +
+			`record: [{"mechanism": "pure", "epsilon": 0.5, "adjacency": "replace-one"}, …] gives each pair, with "approximate" and ` +
+			`"delta" if δ is above 0`)
+	}
+	if joined := joinLines(text); joined != nil {
+		text = joined
+	}
 	if isRound(text) {
 		text = slices.Concat([]byte("["), text, []byte("]"))
 	}
@@ -47,7 +55,7 @@ func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan
 	case bytes.HasPrefix(text, []byte("[")), bytes.HasPrefix(text, []byte("{")):
 		h, err := plan.ReadHistory(bytes.NewReader(text), sampling, adjacency)
 		if err != nil {
-			err = cmp.Or(noRounds(text), err)
+			err = cmp.Or(noRounds(text), unknownKey(err), err)
 		}
 		return h, err
 	}
@@ -78,6 +86,33 @@ func isRound(text []byte) bool {
 		}
 	}
 	return 2*known >= len(top) || top["mechanism"] != nil && top["history"] == nil
+}
+
+// joinLines returns an array of the JSON values of a text that has several, as JSON Lines has, and begins with a round. It
+// returns nil for another text.
+func joinLines(text []byte) []byte {
+	var all [][]byte
+	d := json.NewDecoder(bytes.NewReader(text))
+	for d.More() {
+		var one json.RawMessage
+		if d.Decode(&one) != nil || len(all) == 0 && !isRound(one) {
+			return nil
+		}
+		all = append(all, one)
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	return slices.Concat([]byte("["), bytes.Join(all, []byte(",\n")), []byte("]"))
+}
+
+// unknownKey returns the error about an unknown key with all keys of rounds, or nil for another error. What is not a key
+// of a round may still be one of another file.
+func unknownKey(err error) error {
+	if !strings.Contains(err.Error(), "unknown field") {
+		return nil
+	}
+	return fmt.Errorf("%w; rounds have %s (see proactivedp help rounds)", err, strings.Join(columnNames(), ", "))
 }
 
 // answers lists the JSON answers of other commands, which are not files of rounds, by keys that
@@ -147,7 +182,7 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 	r.TrimLeadingSpace = true
 	rows, err := r.ReadAll()
 	if err != nil {
-		return nil, fmt.Errorf("neither JSON, nor a DpEvent, nor CSV: %w", err)
+		return nil, fmt.Errorf("neither JSON, nor a DpEvent, nor CSV with commas between its fields and decimal points: %w", err)
 	}
 	if len(rows) < 2 {
 		return nil, errors.New("no events, must be a header and at least one row, or a JSON array")
@@ -186,14 +221,18 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 // otherNames are the second names of the columns that have two.
 var otherNames = map[string]string{"sigma": "noise_multiplier", "steps": "count"}
 
-// checkHeader returns an error for unknown, repeated and missing columns.
-func checkHeader(header []string) error {
-	var errs []error
+func columnNames() []string {
 	var names []string
 	for _, c := range columns {
 		names = append(names, c.name)
 	}
-	names = append(names, "sigma", "steps") // the keys of otherNames
+	return append(names, "sigma", "steps") // the keys of otherNames
+}
+
+// checkHeader returns an error for unknown, repeated and missing columns.
+func checkHeader(header []string) error {
+	var errs []error
+	names := columnNames()
 	for i, name := range header {
 		header[i] = strings.TrimSpace(name)
 		if name, ok := otherNames[header[i]]; ok {

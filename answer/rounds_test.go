@@ -10,7 +10,8 @@ import (
 	"proactivedp/dp"
 )
 
-// A file of rounds needs a column of noise, of counts and of rates, which sizes may stand for.
+// A file of rounds needs a column of noise multipliers, one of counts, and one of sample rates. Columns of
+// sizes may replace the sample rates.
 func TestColumnsOfRounds(t *testing.T) {
 	for header, want := range map[string]string{
 		"noise_multiplier,sample_rate,count":              "",
@@ -28,8 +29,8 @@ func TestColumnsOfRounds(t *testing.T) {
 	}
 }
 
-// A field may be empty where another column says the same; those after it are read. Without a noise
-// multiplier 0 would be meant: that is refused.
+// A field may be empty if another column has the same information. Fields after an empty one are still
+// read. An empty noise multiplier is refused, because it would mean 0.
 func TestEmptyFieldsOfRounds(t *testing.T) {
 	const header = "sample_rate,noise_multiplier,sample_size,dataset_size,count\n"
 	events, err := parseEvents([]byte(header+",2,10,1000,7\n0.01,3,,,5\n"), dp.Poisson, dp.AddOrRemove)
@@ -43,8 +44,8 @@ func TestEmptyFieldsOfRounds(t *testing.T) {
 	}
 }
 
-// A question may have the text of a file, of every kind that account --events reads. Its answer is that
-// to the same events; the rate of Opacus is rounded up.
+// A question may contain the text of a file, of each kind that account --events reads. Its answer is the
+// same as for the same events in the question. The sample rate of an Opacus file is rounded up.
 func TestQuestionHasAFile(t *testing.T) {
 	ask := func(account map[string]any) string {
 		text, err := json.Marshal(map[string]any{"account": account})
@@ -100,7 +101,8 @@ func TestQuestionHasAFile(t *testing.T) {
 	}
 }
 
-// What Python prints is read as the same JSON, and what is not Gaussian is named.
+// Text that Python prints, such as with single quotes, is read as the same JSON. An error names mechanisms
+// that are not Gaussian.
 func TestRoundsAsPythonPrintsThem(t *testing.T) {
 	read := func(text string) (string, error) {
 		h, err := ReadRounds([]byte(text), dp.Poisson, "")
@@ -111,7 +113,9 @@ func TestRoundsAsPythonPrintsThem(t *testing.T) {
 		`{"mechanism": "pure", "epsilon": 0.5}`:                                 `[{"mechanism": "pure", "epsilon": 0.5}]`,
 		"[(1.1, 0.004, 10000)]":                                                 `[[1.1, 0.004, 10000]]`,
 		"{'sigma': 1.1, 'sample_rate': np.float64(0.01), 'steps': np.int32(5)}": `{"sigma": 1.1, "sample_rate": 0.01, "steps": 5}`,
-		"[{'sigma': 1.1, 'sample_rate': 0.01, 'steps': 5}]":                     `[{"sigma": 1.1, "sample_rate": 0.01, "steps": 5}]`,
+		"{\"sigma\": 1, \"sample_rate\": 0.1, \"steps\": 10}\n{\"sigma\": 2, \"sample_rate\": 0.1, \"steps\": 9}\n": `[{"sigma": 1,
+			"sample_rate": 0.1, "steps": 10}, {"sigma": 2, "sample_rate": 0.1, "steps": 9}]`, // JSON Lines
+		"[{'sigma': 1.1, 'sample_rate': 0.01, 'steps': 5}]": `[{"sigma": 1.1, "sample_rate": 0.01, "steps": 5}]`,
 	} {
 		got, err := read(printed)
 		want, err2 := read(written)
@@ -120,7 +124,11 @@ func TestRoundsAsPythonPrintsThem(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"{'history': [(tensor(1.1), 0.004, 10)]}": "this is what Python prints, at \"tensor(1.1)",
+		"BudgetAccountant(epsilon=1.0, delta=0, spent_budget=[(0.5, 0)])":                               `"adjacency": "replace-one"`,
+		`[{"sigma": 1, "batch_size": 256, "n": 60000, "epochs": 10}]`:                                   `"batch_size"; rounds have adjacency, count`,
+		"{\"sigma\": 1, \"sample_rate\": 0.1, \"steps\": 10}\n{\"epsilon\": 2, \"other\": 3, \"x\": 1}": `unknown field "other"`,
+		"sigma;sample_rate;steps\n1,1;0,004;100\n":                                                      "CSV with commas between its fields",
+		"{'history': [(tensor(1.1), 0.004, 10)]}":                                                       "this is what Python prints, at \"tensor(1.1)",
 	} {
 		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, must say %q", text, err, want)

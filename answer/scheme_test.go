@@ -13,8 +13,8 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// Sampling and adjacency that are unknown, or not given, are refused by everything that a
-// program in Go may ask: no number, curve, code or statement is made for them.
+// If sampling or adjacency is unknown or missing, every function that a Go program may call returns an
+// error. None of them returns a number, curve, code or statement.
 func TestUnknownSchemesAreRefused(t *testing.T) {
 	good := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 0.01, Count: 100}
 	bound, err := pld.Accountant{}.Epsilon(t.Context(), []dp.Event{good}, 1e-5)
@@ -55,7 +55,8 @@ func TestUnknownSchemesAreRefused(t *testing.T) {
 	}
 }
 
-// Code is for the rounds that its ε is of, and by a bound of a known kind.
+// Code is only written for the rounds that its ε was computed for, and only if the kind of the bound is
+// known.
 func TestCodeNeedsTheBoundOfItsRounds(t *testing.T) {
 	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 0.01, Count: 100}
 	b, err := pld.Accountant{}.Epsilon(t.Context(), []dp.Event{e}, 1e-5)
@@ -88,8 +89,8 @@ func TestCodeNeedsTheBoundOfItsRounds(t *testing.T) {
 	}
 }
 
-// JSON may leave out sampling and adjacency, as files of rounds may. What is taken then is in
-// the answer.
+// JSON may omit sampling and adjacency, and so may files of rounds. The answer names the ones that were
+// assumed.
 func TestJSONNamesTheSchemeItAssumed(t *testing.T) {
 	for _, question := range []string{
 		`{"account": {"events": [{"noise_multiplier": 2, "sample_rate": 0.01, "count": 100}], "delta": 1e-5}}`,
@@ -108,7 +109,8 @@ func TestJSONNamesTheSchemeItAssumed(t *testing.T) {
 	}
 }
 
-// Releases that are not rounds of training need no sampling in JSON either, and a randomized response has one adjacency.
+// Releases that are not rounds of training need no sampling in JSON, either. A randomized response has
+// only one adjacency.
 func TestJSONOfOtherReleases(t *testing.T) {
 	for question, want := range map[string]string{
 		`{"mechanism": "laplace", "noise_multiplier": 2, "count": 1}`:                             `"epsilon_upper":0.4999799999`,

@@ -38,9 +38,9 @@ func options(f Fault, runs int) Options {
 	return o
 }
 
-// Full batches are exactly Gaussian, so that the lower bound comes close to the
-// claim, within a factor 2, and stays below. A false alarm has a probability of
-// at most 2·level, and the seed is fixed.
+// With full batches, the mechanism is exactly Gaussian. So the lower bound on ε comes close to the claimed
+// ε, within a factor of 2, and stays below it. A false alarm has a probability of at most 2·level, and the
+// seed is fixed.
 func TestWholeMechanismIsCloseToItsClaim(t *testing.T) {
 	f := find(t, "full-batch", options(NoFault, 16_000))
 	if f.Violated || f.EpsilonLowerBound > f.EpsilonUpper || f.EpsilonLowerBound < f.EpsilonUpper/2 {
@@ -48,8 +48,8 @@ func TestWholeMechanismIsCloseToItsClaim(t *testing.T) {
 	}
 }
 
-// Exactly drawn, the mechanism passes every probe and check, and noise of half the size is
-// found in it. The noise of LeNet is left out: it is drawn by the same code, and takes half of the time.
+// With exactly drawn noise, the correct mechanism passes every probe and check, and noise of half the size
+// is found. LeNet is left out: its noise is drawn by the same code, and it would take half of the time.
 func TestExactMechanismIsWhole(t *testing.T) {
 	o := options(NoFault, MinRuns)
 	o.Exact = true
@@ -81,8 +81,8 @@ func TestExactMechanismIsWhole(t *testing.T) {
 	}
 }
 
-// Each planted fault shows in the probe that was made for it, in both runners,
-// and leaves the claim as it was.
+// Each planted fault is found by the probe that was made for it. The table uses both runners. A fault does
+// not change the claim.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs, as concurrent as those of TestWorkersChangeNothing")
@@ -116,7 +116,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	}
 }
 
-// The claim is for all rounds of all clients that hold the canary.
+// The claimed ε counts all rounds of all clients that hold the canary (the record in question).
 func TestClaims(t *testing.T) {
 	for _, c := range []struct {
 		probe string
@@ -137,7 +137,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// A whole audit is the same for any number of workers, but for the time.
+// A whole audit gives the same report for any number of workers, except for the time.
 func TestWorkersChangeNothing(t *testing.T) {
 	var first *Report
 	for _, workers := range []int{1, 3} {
@@ -170,7 +170,7 @@ func TestWorkersChangeNothing(t *testing.T) {
 	}
 }
 
-// What is audited is asynchronous: in every probe clients have run ahead.
+// The audited runs are asynchronous: in every probe, some clients are ahead of others.
 func TestProbesAreAsynchronous(t *testing.T) {
 	battery, err := probes()
 	if err != nil {

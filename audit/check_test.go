@@ -17,11 +17,10 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// The p-values of checks of the whole mechanism are those of nothing: of all that see
-// no seeds, in some audits, about one in a hundred is below 0.01. Bonferroni's make
-// that fewer, and checks of one run go together a little. That three times as many are
-// has a probability below 1e-3 if they are independent, by Bin(3·132, 0.01); the seeds
-// are fixed.
+// For the correct mechanism, about one in a hundred p-values is below 0.01. Bonferroni's correction makes
+// such values rarer, and checks of the same run depend on each other a little. If the checks were
+// independent, three times as many would have a probability below 1e-3, by the binomial distribution
+// Bin(3·132, 0.01). The seeds are fixed.
 func TestChecksOfTheWholeMechanismAreCalm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs, as concurrent as those of TestWorkersChangeNothing")
@@ -48,8 +47,9 @@ func TestChecksOfTheWholeMechanismAreCalm(t *testing.T) {
 	}
 }
 
-// Every fault is found at its plainest size by what needs no seeds, by either runner
-// that it can be planted in, though the ε of hardly any is refuted in so few runs.
+// Every fault, at its most obvious size, is found without a replay, which would need the seeds. This holds
+// for each runner in which it can be planted. There are so few runs that the lower bound on ε refutes the
+// claim for hardly any fault.
 func TestEveryFaultIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs, as concurrent as those of TestWorkersChangeNothing")
@@ -71,8 +71,8 @@ func TestEveryFaultIsFound(t *testing.T) {
 	}
 }
 
-// Faults that the bounds on ε need a hundred thousand runs for, or never see, are
-// found in 2000, by the check that was made for them.
+// For some faults, the bounds on ε need a hundred thousand runs, or never find them. The check that was
+// made for such a fault finds it in 2,000 runs.
 func TestChecksFindWhatBoundsMiss(t *testing.T) {
 	for _, c := range []struct {
 		fault       Fault
@@ -117,8 +117,8 @@ func TestChecksFindWhatBoundsMiss(t *testing.T) {
 	}
 }
 
-// Noise that clients share costs all of the guarantee: the difference of two releases
-// has none, and the lower bound on ε says so without a check.
+// If clients share their noise, the guarantee is lost: the difference of two releases has no noise. The
+// lower bound on ε shows this without a check.
 func TestSharedNoiseRefutesTheClaim(t *testing.T) {
 	f := find(t, "pair", options(SharedNoise, 600))
 	if !f.Violated || f.by() != "distance-of-clients, with/without" {
@@ -126,8 +126,8 @@ func TestSharedNoiseRefutesTheClaim(t *testing.T) {
 	}
 }
 
-// The replay is of the mechanism as it is: a fault that no statistic of so few runs
-// sees is another mechanism all the same.
+// The replay compares every release with what the correct mechanism would have released. So it finds a
+// fault that is too small for any statistic of so few runs.
 func TestReplaySeesTheFinestFault(t *testing.T) {
 	o := options(LessNoise, MinRuns)
 	o.FaultSize = 0.9999
@@ -140,8 +140,8 @@ func TestReplaySeesTheFinestFault(t *testing.T) {
 	}
 }
 
-// The cube root of a chi-square number is normal as far out as the level of a check:
-// its exact tail (distuv's) agrees within a tenth.
+// The checks treat the cube root of a chi-square number as normal. Up to the level of a check, the tail of
+// this approximation agrees with the exact one (from the package distuv) within a tenth.
 func TestCubeRootInTheTails(t *testing.T) {
 	for _, c := range []struct{ n, squares float64 }{{240, 360}, {240, 150}, {5000, 5500}, {1e6, 1.006e6}} {
 		got := twoSided(cubeRoot(c.squares, c.n)) / 2
@@ -158,9 +158,8 @@ func chiSquareTail(n, squares float64) float64 {
 	return mathext.GammaIncReg(n/2, squares/2)
 }
 
-// Mean and variance of a release in the direction of the sum are those of samples
-// that are drawn, within five standard errors; Poisson's fourth cumulant is that of
-// independent coins.
+// The mean and the variance of a release in the direction of the sum are those of random samples, within
+// five standard errors. For Poisson sampling, the fourth cumulant is that of independent coins.
 func TestSumOfSamples(t *testing.T) {
 	for _, sampling := range []dp.Sampling{dp.Poisson, dp.FixedSize} {
 		h, err := newSheet(crowd(12, 4, setting{clients: 1, rounds: 1, size: 3, sigma: 0.5, sampling: sampling}))
@@ -190,7 +189,7 @@ func TestSumOfSamples(t *testing.T) {
 	}
 }
 
-// Two equal blocks of noise are seen, wherever they are, and unequal ones are not.
+// Two equal blocks of noise are found, wherever they are. Different blocks are not reported.
 func TestRepeatedBlocks(t *testing.T) {
 	tally := &tally{}
 	for i := range 1000 {
@@ -224,9 +223,9 @@ func TestFaultSizesAreChecked(t *testing.T) {
 	}
 }
 
-// Where releases are Gaussian the push's p-value is no smaller than that of Student's test with
-// both worlds' degrees of freedom, which is exact: of 80 releases each, a normal law would give a
-// third of it at the level of one test, and less at others.
+// If releases are Gaussian, the p-value of the check "push" is not below that of Student's test with the
+// degrees of freedom of both worlds, which is exact. For 80 releases in each world, a normal distribution
+// would give a third of the correct p-value at the level of one test.
 func TestPushKnowsThatItsVarianceIsMeasured(t *testing.T) {
 	const n, clip = 80, 1
 	world := func(mean float64) *outcome {
@@ -248,8 +247,8 @@ func TestPushKnowsThatItsVarianceIsMeasured(t *testing.T) {
 	}
 }
 
-// What cannot be computed fails: of an unknown sampling or adjacency nothing is known, so its
-// mechanism does not pass for a whole one.
+// For an unknown sampling or adjacency nothing can be computed, so the checks fail, and the mechanism does
+// not count as correct.
 func TestUnknownSchemesFail(t *testing.T) {
 	for _, m := range []dp.Mechanism{
 		{Sampling: "bins", Adjacency: dp.AddOrRemove, ClipNorm: 1},
@@ -272,7 +271,7 @@ func TestUnknownSchemesFail(t *testing.T) {
 	}
 }
 
-// The sizes of a fault are within its range, each less plain than the one before.
+// The sizes of a fault are within its range, and each is less obvious than the one before.
 func TestSizesOfFaultsFall(t *testing.T) {
 	for _, f := range Faults() {
 		d := f.described()
@@ -287,8 +286,8 @@ func TestSizesOfFaultsFall(t *testing.T) {
 	}
 }
 
-// The faults of random allocation and of persons are found by the checks that were made for them, most at smaller
-// sizes than a survey begins with.
+// The checks for random allocation and for persons find the faults that they were made for, most of them
+// at smaller sizes than the first one of a survey.
 func TestFaultsOfAllocationAndPersons(t *testing.T) {
 	for _, c := range []struct {
 		fault       Fault

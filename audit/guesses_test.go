@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// With two guesses, both right, the sums have one or two terms: p² and
-// 2mδ·max{2p(1-p), (1-p²)/2}.
+// With two guesses, both right, the sums have one or two terms, so the p-value can be computed by hand: it
+// is p² plus 2mδ·max{2p(1-p), (1-p²)/2}, for m canaries and p = e^ε/(1+e^ε).
 func TestPValueByHand(t *testing.T) {
 	const canaries, delta = 7, 1e-3
 	for _, epsilon := range []float64{0, 0.5, 2} {
@@ -19,7 +19,7 @@ func TestPValueByHand(t *testing.T) {
 	}
 }
 
-// All of r guesses right refute ε while (e^ε/(1+e^ε))^r is at most the level.
+// If all r guesses are right, ε is refuted if (e^ε/(1+e^ε))^r is at most the level.
 func TestEpsilonOfGuesses(t *testing.T) {
 	const made, level = 50, 1e-3
 	p := math.Pow(level, 1./made)

@@ -24,8 +24,8 @@ func atLeastHits(k, n int, p float64) float64 {
 	return sum
 }
 
-// An end of the interval is where the hits that were seen, or more extreme ones,
-// have the probability level: Clopper and Pearson's definition.
+// The definition of Clopper and Pearson: at an end of the interval, the observed number of hits or a more
+// extreme one has exactly the probability level.
 func TestIntervalByItsDefinition(t *testing.T) {
 	for _, c := range []struct {
 		hits, runs int
@@ -54,8 +54,8 @@ func TestIntervalInClosedForm(t *testing.T) {
 	near(t, "5 of 10: at most", atMost(5, 10, 0.025), 0.812914, 1e-5)
 }
 
-// Few hits of many runs at a small level, as with a high confidence. With no hit
-// the upper end is known; with some, the sum of the few terms is the level.
+// The level is small, as for a high confidence, with few hits in many runs. With no hit, the upper end has
+// a formula. With some hits, the sum of the few terms must be the level.
 func TestUpperEndAtSmallLevels(t *testing.T) {
 	for _, runs := range []int{1000, 50_000, 5_000_000} {
 		for _, level := range []float64{1e-5, 1e-7, 1e-10} {
@@ -71,7 +71,7 @@ func TestUpperEndAtSmallLevels(t *testing.T) {
 	}
 }
 
-// ln((p - δ)/p') by hand: no hit in the denominator, all in the numerator.
+// ε = ln((p - δ)/p') computed by hand, with no hit for the denominator p' and only hits for the numerator.
 func TestEpsilonOfCounts(t *testing.T) {
 	const runs, delta, level = 1000, 0.01, 2e-4
 	p := math.Pow(level/2, 1./runs)
@@ -83,9 +83,9 @@ func TestEpsilonOfCounts(t *testing.T) {
 	}
 }
 
-// At every level that a confidence may give, no end of an interval is inside of it, and none
-// is far beyond, but for an upper end near 1. The ends that the library's inverse gives have
-// tails of 0 to 1.8 times the level.
+// The intervals are never too narrow, at any level that a confidence may give, and not much too wide,
+// except for an upper end near 1. The library's own inverse gives ends whose tails are between 0 and 1.8
+// times the level.
 func TestEndsAreNotInside(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {

@@ -18,8 +18,8 @@ func gradSum(t *testing.T, m models.Bounded, b data.Batch, clip float64) []float
 	return sum
 }
 
-// Gradients are the rows, each clipped alone; absent rows add nothing; what is
-// not clipped, or clipped as a sum, is what the faults say.
+// The gradients of the audit's models are the rows themselves, each clipped by itself. Missing rows add
+// nothing. With the faults, gradients are not clipped, or only their sum is clipped.
 func TestModels(t *testing.T) {
 	d := gradients(2, []float32{30, 40}, []float32{0, 0.5}, []float32{-3, 0})
 	all := data.Batch{Data: d, Rows: []int32{0, 1, 2}}

@@ -41,8 +41,8 @@ func timeless(r *Report) *Report {
 	return r
 }
 
-// An audit whose parts are made elsewhere, in another order, is that of one process; also
-// audits up to their first alarms.
+// If other processes compute the parts of an audit, in any order, the result is that of one process. The
+// same holds for audits that end at their first alarm.
 func TestAnAuditElsewhereIsTheSame(t *testing.T) {
 	o := options(NoFault, MinRuns)
 	o.Courses = []Course{{
@@ -78,7 +78,7 @@ func TestAnAuditElsewhereIsTheSame(t *testing.T) {
 	}
 }
 
-// What is no part of this program's audits is an error, and what is not whole of what came.
+// An unknown part of an audit is an error, and so is an incomplete result of a part.
 func TestOtherPartsAreRefused(t *testing.T) {
 	o := options(NoFault, MinRuns)
 	good := o.describe(onePart)
@@ -119,7 +119,8 @@ func (s same) Compute(_ context.Context, parts []json.RawMessage, done func(int,
 	return nil
 }
 
-// A course that cannot show anything is an error, and no audit that found nothing.
+// A course (a training that chooses its rounds by its earlier releases) whose results cannot show anything
+// is an error. It does not count as an audit that found nothing.
 func TestACourseThatShowsNothingIsRefused(t *testing.T) {
 	o := options(NoFault, MinRuns)
 	course := func(statistic float64) Course {
@@ -160,8 +161,8 @@ func TestACourseThatShowsNothingIsRefused(t *testing.T) {
 	}
 }
 
-// Likelihood ratios of releases that only one world can make are infinite: they show all that
-// there is to show, and can be written.
+// The likelihood ratio of a release that only one of the two worlds can make is infinite. Such results are
+// allowed, can be written, and prove a violation.
 func TestCoursesMayHaveInfiniteStatistics(t *testing.T) {
 	o := options(NoFault, MinRuns)
 	found, err := Course{Name: "open", Guarantee: dp.Bound{EpsilonUpper: 1, Delta: 1e-3, Kind: dp.Upper},
@@ -179,7 +180,7 @@ func TestCoursesMayHaveInfiniteStatistics(t *testing.T) {
 	}
 }
 
-// A guarantee of ε = 0 is one, which may fail with probability δ.
+// A claim of ε = 0 is allowed. It may fail with probability δ.
 func TestACourseMayPromiseEpsilonZero(t *testing.T) {
 	o := options(NoFault, MinRuns)
 	found, err := Course{Name: "coin", Guarantee: dp.Bound{Delta: 1e-3, Kind: dp.Upper},

@@ -9,8 +9,8 @@ import (
 	"proactivedp/dp"
 )
 
-// A probe of which nothing is claimed but ε = 0, and that shows nothing, does not stand for the
-// one that refutes its claim, wherever it stands.
+// If a probe refutes its claim, the report shows such a probe, wherever it is in the list. A probe with ε
+// = 0 that found nothing does not take its place.
 func TestARefutedClaimIsTheReports(t *testing.T) {
 	idle := Finding{Probe: "idle"}
 	kept := Finding{Probe: "kept", EpsilonLowerBound: 1, EpsilonUpper: 4}
@@ -32,7 +32,7 @@ func TestARefutedClaimIsTheReports(t *testing.T) {
 	}
 }
 
-// Whose claim a bound is held against is said of every probe, not of one for all.
+// The report says for each probe which claim its bound is compared with.
 func TestEachProbeHasItsOwnClaim(t *testing.T) {
 	removed := Finding{Probe: "full-batch", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson, Accountant: "pld",
 		EpsilonUpper: 1, Tests: []Test{{}}}
@@ -56,8 +56,8 @@ func TestEachProbeHasItsOwnClaim(t *testing.T) {
 	}
 }
 
-// A bound from below at δ need not hold at a larger δ, nor one from above at a smaller one: δ is
-// shown as it is. A p-value is not shown smaller.
+// δ is printed exactly, because a lower bound on ε at δ may not hold at a larger δ, and an upper bound may
+// not hold at a smaller one. A p-value is never printed smaller than it is.
 func TestReportRoundsToTheSafeSide(t *testing.T) {
 	f := Finding{Probe: "full-batch", Delta: 1. / 3, EpsilonLowerBound: 2, EpsilonUpper: 1, Violated: true,
 		Tests: []Test{{}}}
@@ -75,7 +75,7 @@ func TestReportRoundsToTheSafeSide(t *testing.T) {
 	}
 }
 
-// A clock that has not moved makes no number that JSON does not have.
+// If the clock did not advance during a probe, the report still has only numbers that JSON can express.
 func TestAProbeThatTookNoTime(t *testing.T) {
 	f := Finding{}
 	f.conclude(1, 0)

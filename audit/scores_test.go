@@ -11,11 +11,15 @@ import (
 	"proactivedp/rng"
 )
 
-// With two canaries and two right guesses, the recursion has two steps: q_1 = τ + 2Φ(Φ⁻¹(τ) - μ) and
-// q_0 = (τ + q_1)/2 + Φ(Φ⁻¹((q_1 + τ)/2) - μ). For μ = 0 this is 4τ: two fair coins are guessed with
-// probability 1/4. For μ = 1 and τ = 1/2, Φ(-1) = 0.158655 gives q_1 = 0.817311, Φ⁻¹(0.658655) = 0.408796
-// and q_0 = 0.658655 + Φ(-0.591204) = 0.935847. For τ = 0.55: Φ⁻¹(0.55) = 0.125661, q_1 = 0.55 +
-// 2·Φ(-0.874339) = 0.931934, Φ⁻¹(0.740967) = 0.646329, q_0 = 0.740967 + Φ(-0.353671) = 1.102760.
+// With two canaries and two right guesses, the recursion has two steps: q_1 = τ + 2Φ(Φ⁻¹(τ) - μ) and q_0 =
+// (τ + q_1)/2 + Φ(Φ⁻¹((q_1 + τ)/2) - μ). Here τ is the level, Φ the distribution function of the standard
+// normal, and μ the parameter of the Gaussian mechanism. Values computed by hand:
+//
+//   - For μ = 0, q_0 is 4τ, because two fair coins are guessed with probability 1/4.
+//   - For μ = 1 and τ = 1/2, Φ(-1) = 0.158655 gives q_1 = 0.817311. With Φ⁻¹(0.658655) = 0.408796,
+//     q_0 = 0.658655 + Φ(-0.591204) = 0.935847.
+//   - For μ = 1 and τ = 0.55, Φ⁻¹(0.55) = 0.125661 gives q_1 = 0.55 + 2·Φ(-0.874339) = 0.931934. With
+//     Φ⁻¹(0.740967) = 0.646329, q_0 = 0.740967 + Φ(-0.353671) = 1.102760.
 func TestGaussianByHand(t *testing.T) {
 	two := guesses{2, 2, 2}
 	for _, c := range []struct {
@@ -36,8 +40,9 @@ func TestGaussianByHand(t *testing.T) {
 
 // The oracle has the formulas of _epsilon_one_run and _epsilon_one_run_fdp in jax_privacy/auditing.py
 // (github.com/google-deepmind/jax_privacy, commit 3740a65), computed with exact binomial coefficients and
-// Python's statistics.NormalDist. Figures of whole score files are not compared: that file corrects for
-// the thresholds on the convex hull of the ROC curve, which depend on the coins, and guesses members only.
+// Python's statistics.NormalDist. Results for whole score files are not compared, because that library
+// works differently there: it only guesses members, and corrects for thresholds on the convex hull of the
+// ROC curve, which depend on the coins.
 func TestAgainstJAXPrivacy(t *testing.T) {
 	for _, c := range []struct {
 		g                                guesses
@@ -63,7 +68,7 @@ func TestAgainstJAXPrivacy(t *testing.T) {
 	}
 }
 
-// The bounds grow with right guesses and with the level.
+// The bounds grow with the number of right guesses and with the level.
 func TestBoundsOfScoresAreMonotone(t *testing.T) {
 	last, lastMu := 0.0, 0.0
 	for right := 40; right <= 60; right++ {
@@ -97,10 +102,14 @@ func drawn(n int, draws *rng.Stream, score func(member bool) float64) Scores {
 	return s
 }
 
-// Randomized response publishes each coin, but the wrong one with probability 1/(1+e^ε): it is (ε, 0)-DP
-// and no better. Scores N(μ, 1) and N(0, 1) are those of a Gaussian mechanism, whose ε at δ both bounds must
-// not exceed. At 90 % confidence at most a tenth of the bounds may. If each does so with probability 0.1, more than
-// 25 of 100 do with probability 6e-6.
+// Bounds from scores must not exceed the true ε of two known mechanisms:
+//
+//   - Randomized response publishes each coin, but the wrong side with probability 1/(1+e^ε). It is (ε, 0)-DP, and for no
+//     smaller ε.
+//   - Scores from N(μ, 1) for members and N(0, 1) for others are the output of a Gaussian mechanism, whose ε at δ is known.
+//
+// At 90 % confidence, at most a tenth of the bounds may exceed it. If each does so with probability 0.1,
+// more than 25 of 100 do so with probability 6e-6.
 func TestScoresDoNotExceedTheTruth(t *testing.T) {
 	const epsilon, mu, runs, allowed = 1.0, 1.0, 100, 25
 	draws := rng.New(11).Stream(rng.Synthetic, 0, 0)
@@ -150,7 +159,7 @@ func TestScoresDoNotExceedTheTruth(t *testing.T) {
 	}
 }
 
-// A file may list all members first. Equal scores then say nothing, in either order.
+// A file may list all members first. If all scores are equal, no order of the lines gives any evidence.
 func TestOrderOfTheFileSaysNothing(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		s := Scores{Score: make([]float64, 400)}
@@ -168,7 +177,8 @@ func TestOrderOfTheFileSaysNothing(t *testing.T) {
 	}
 }
 
-// The reported bounds are the largest of all choices, each at its part of the level.
+// The reported bounds are the largest over all choices of the number of guesses. Each choice gets its part
+// of the level.
 func TestChoicesShareTheLevel(t *testing.T) {
 	draws := rng.New(5).Stream(rng.Synthetic, 0, 0)
 	s := drawn(300, draws, func(member bool) float64 {
@@ -198,7 +208,7 @@ func TestChoicesShareTheLevel(t *testing.T) {
 	}
 }
 
-// Choices depend on the number of canaries only, and never guess a canary twice.
+// The choices depend only on the number of canaries. No choice guesses a canary twice.
 func TestChoices(t *testing.T) {
 	for _, n := range []int{MinCanaries, 21, 1000, MaxCanaries} {
 		all := choices(n)
@@ -213,7 +223,8 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// Of members 4, 3, 1 and others 2, 1, 0: the pairs are won 3, 3 and 1½ times.
+// Members have the scores 4, 3 and 1, others 2, 1 and 0. Against the three others, the members win 3, 3
+// and 1½ pairs.
 func TestAttackByHand(t *testing.T) {
 	s := Scores{Member: []bool{true, false, true, false, true, false}, Score: []float64{4, 2, 3, 1, 1, 0}}
 	a := s.attack(0.05)
@@ -335,7 +346,8 @@ func TestScoresOptions(t *testing.T) {
 	}
 }
 
-// What DrawCanaries writes is a fair coin for each canary, and ReadScores reads it with a column more.
+// The file from DrawCanaries has a fair coin for each canary. ReadScores reads this file after a column of
+// scores is added.
 func TestDrawCanaries(t *testing.T) {
 	var text bytes.Buffer
 	if err := DrawCanaries(&text, 1000, rng.New(1)); err != nil {

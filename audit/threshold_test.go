@@ -16,8 +16,8 @@ func normals(n int, mean float64, s *rng.Stream) []float64 {
 	return x
 }
 
-// The runs that choose a threshold are not counted: halves that differ only
-// before the middle give nothing.
+// The runs that choose the threshold do not count for the bound. If the two worlds differ only in these
+// runs, the bound is 0.
 func TestThresholdIsChosenElsewhere(t *testing.T) {
 	const n = 2000
 	with, without := make([]float64, n), make([]float64, n)
@@ -41,9 +41,9 @@ func TestThresholdIsChosenElsewhere(t *testing.T) {
 	}
 }
 
-// The lower bound on a Gaussian mechanism is above its exact ε with a probability
-// of at most the level, 0.05. The test is wrong if 34 of 300 tries are: that has a
-// probability of less than 1e-5, by Bin(300, 0.05).
+// The lower bound for a Gaussian mechanism exceeds its exact ε with a probability of at most the level,
+// 0.05. The test fails if this happens in 34 of 300 tries, which has a probability below 1e-5, by Bin(300,
+// 0.05).
 func TestLowerBoundHolds(t *testing.T) {
 	const tries, runs, mu, delta, level, allowed = 300, 1000, 1, 0.01, 0.05, 33
 	exact, err := gdp.Epsilon(mu, delta)

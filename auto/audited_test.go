@@ -6,8 +6,8 @@ import (
 	"proactivedp/audit"
 )
 
-// The audit of the loop finds no violation of what its filter guarantees; of a
-// claim of a hundredth of its ε it does. Both directions are wrong with probability 0.02.
+// An audit of the loop finds no violation of the guarantee of its filter. It does find a violation of a
+// false claim, with a hundredth of the ε. Each of the two results is wrong with probability 0.02.
 func TestLoopIsAudited(t *testing.T) {
 	loop, err := Course(t.Context())
 	if err != nil {

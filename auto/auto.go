@@ -56,9 +56,10 @@ const (
 	// instead of the ε that belongs to σ: the largest batch size that the theorem allows for the target.
 	// This is how the paper's text describes its calculator. By the theorem, no second stage is then possible.
 	PaperTarget Strategy = "paper-target"
-	// Tight makes as many rounds as training needs. It takes a batch size s with nearly the largest signal s√T/σ (sum
-	// of gradients compared with noise) within the budget, and then the least noise that the budget allows. It spends
-	// the whole budget in one training, unless the task asks for several or the target is known to need less.
+	// Tight takes a batch size s and a number of rounds T with nearly the largest signal s√T/σ (sum of gradients
+	// compared with noise) within the budget, and then the least noise σ that the budget allows. It spends the whole
+	// budget in one training, unless the task asks for several, or the utility graph of its own data says that the target
+	// needs less.
 	Tight Strategy = "tight"
 	// Default is common practice, for comparison: batches of 256 records for 15 epochs, in one training with the
 	// noise that uses the whole budget.
@@ -165,9 +166,9 @@ func (t Task) Validate() error {
 	if s.BoundsEpsilon != 0 {
 		fail("bounds epsilon = %v, must be 0: the filters do not include private bounds", s.BoundsEpsilon)
 	}
-	if s.MetricOf().Regression() && t.Strategy.ByTheorem() {
-		fail("strategy = %q, must be %q or %q for model = %q: its utility graph compares accuracies", t.Strategy, Tight, Default,
-			s.Model)
+	if s.MetricOf().Regression() && t.Strategy != Tight {
+		fail("strategy = %q, must be %q for model = %q: constant step sizes oscillate, and the paper's utility graph compares "+
+			"accuracies", t.Strategy, Tight, s.Model)
 	}
 	if s.AtMost != 0 && t.Stages > 1 {
 		fail("stages = %d, must be 1 for persons: the filter of several stages is proved for a record", t.Stages)

@@ -102,11 +102,14 @@ func optionsOf(dir string, t Task, records int, f *fake) Options {
 
 func never(int) float64 { return 0.1 }
 
-// Of random courses, PROACTIVEDP_COURSES or 20 times PROACTIVEDP_SWEEPS, in which
-// targets, budgets, strategies, stopping, returning, tasks and restarts are drawn, and every choice
-// rests on what came before: the rounds of every record
-// stay within its filter, what the ledger has never shrinks, no two participants share their
-// noise, and what a tight accountant says of all of it is at most ε_target.
+// This test runs random courses: PROACTIVEDP_COURSES of them, or by default 20 times PROACTIVEDP_SWEEPS.
+// Targets, budgets, strategies, the clients that stop and return, tasks and restarts are random, and each
+// choice may depend on earlier results. After each course:
+//
+// - the rounds of every record are within its filter;
+// - the ledger has not lost a round;
+// - no two participants share their noise;
+// - the ε that a tight accountant computes for all rounds together is at most ε_target.
 func TestLedgersHoldInRandomCourses(t *testing.T) {
 	courses, _ := testkit.Times(t, "PROACTIVEDP_COURSES", 20*testkit.Sweeps(t))
 	draw := rng.New(7).Stream(rng.Synthetic, 0, 0)
@@ -219,8 +222,8 @@ func checkLedgers(t *testing.T, name, dir string, before []dp.Event, certify boo
 	return all
 }
 
-// The flow chart: a client that is satisfied stops, receives on, and comes back when its
-// accuracy falls, with less noise than before (Appendix "DP Calculator").
+// The flow chart of the paper's appendix "DP Calculator": a satisfied client stops, but still receives
+// models. It comes back when its accuracy falls, with less noise than before.
 func TestClientsStopAndComeBack(t *testing.T) {
 	for _, strategy := range []Strategy{Paper, Tight} {
 		task := taskOf(strategy, data.Shard, Client{Epsilon: 2, Accuracy: 0.7}, Client{Epsilon: 4, Accuracy: 0.75})
@@ -339,7 +342,8 @@ func TestClientsOfAShorterStageWait(t *testing.T) {
 	}
 }
 
-// Where all hold the same records a record pays for all, within the strictest budget of any.
+// If all clients hold the same records, each record pays for the rounds of all clients. The limit is the
+// smallest budget of any client.
 func TestSharedRecordsHaveOneBudget(t *testing.T) {
 	task := taskOf(Tight, data.Replicate, Client{Epsilon: 1, Accuracy: 0.9}, Client{Epsilon: 0.3, Accuracy: 0.9},
 		Client{Epsilon: 2, Accuracy: 0.9, Delta: 1e-6})
@@ -362,8 +366,8 @@ func TestSharedRecordsHaveOneBudget(t *testing.T) {
 	}
 }
 
-// A target out of reach is refused before the records are opened, with what is feasible,
-// and nothing is charged.
+// A target that cannot be reached is refused before the records are opened. The error says what is
+// feasible, and nothing is charged.
 func TestOutOfReachIsRefusedFirst(t *testing.T) {
 	for _, c := range []struct {
 		task Task
@@ -388,8 +392,8 @@ func TestOutOfReachIsRefusedFirst(t *testing.T) {
 	}
 }
 
-// A refusal says that its noise takes the whole budget where it does: noise may be of use,
-// and then the most that can be expected costs less.
+// If more noise gives a better model than the least noise, the best model that can be expected costs less
+// than the whole budget. A refusal mentions the whole budget only if its noise takes the whole budget.
 func TestRefusalSaysWhatTakesTheWholeBudget(t *testing.T) {
 	task := taskOf(Tight, data.Shard, Client{Epsilon: 0.5, Accuracy: 0.99})
 	for best, want := range map[float64]bool{1: true, 2: false} { // σ of the best point over the least
@@ -409,8 +413,8 @@ func TestRefusalSaysWhatTakesTheWholeBudget(t *testing.T) {
 	}
 }
 
-// A loop that is stopped before, in and after each stage goes on to the same end, and
-// trains nothing twice that it had finished.
+// A loop that is stopped before, in and after each stage continues to the same result as a loop that is
+// not stopped. It does not repeat a training that it had finished.
 func TestStoppedLoopGoesOn(t *testing.T) {
 	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.9}, Client{Epsilon: 2, Accuracy: 0.8})
 	want := ""
@@ -456,7 +460,7 @@ func TestStoppedLoopGoesOn(t *testing.T) {
 	}
 }
 
-// What was promised before the first release holds for every later task of the folder.
+// The budget that was fixed before the first release also limits every later task of the folder.
 func TestTasksShareTheirBudget(t *testing.T) {
 	dir := t.TempDir()
 	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.5})
@@ -508,8 +512,8 @@ func TestTasksShareTheirBudget(t *testing.T) {
 	}
 }
 
-// What is said of all records in one line, and of the model in its file, holds for those of
-// each client: (ε, δ) is no less than any of its budgets in ε, and none in δ.
+// The report has one (ε, δ) for all records, and so has the file of the model. It holds for the records of
+// each client: its ε is at least the largest ε of their budgets, and its δ at least their largest δ.
 func TestOneBoundForAllRecords(t *testing.T) {
 	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Delta: 1e-5, Accuracy: 0.5},
 		Client{Epsilon: 0.5, Delta: 1e-3, Accuracy: 0.5})
@@ -530,8 +534,8 @@ func TestOneBoundForAllRecords(t *testing.T) {
 	}
 }
 
-// A client with the largest budget may take no part: what is said of the model is of those
-// whose records it has seen.
+// The client with the largest budget may not take part in the training of a model. Then the bound of the
+// model is that of the clients whose records it was trained on.
 func TestBoundWithoutTheLargestBudget(t *testing.T) {
 	task := taskOf(Paper, data.Shard, Client{Epsilon: 3, Accuracy: 0.99}, Client{Epsilon: 1, Accuracy: 0.8})
 	o := optionsOf(t.TempDir(), task, 20_000, &fake{clients: 2, judge: func(int) float64 { return 0.9 }})
@@ -549,7 +553,7 @@ func TestBoundWithoutTheLargestBudget(t *testing.T) {
 	}
 }
 
-// A journal in which a task has ended that never began is refused: there is no model to report.
+// A journal in which a task ended before it began is refused, because there is no model to report.
 func TestEndedTaskHasAStage(t *testing.T) {
 	dir := t.TempDir()
 	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.5})
@@ -570,8 +574,9 @@ func TestEndedTaskHasAStage(t *testing.T) {
 	}
 }
 
-// The paper's strategy keeps to the conditions of the closed form's budget: no σ below
-// σ_eq(ε_target, δ), no rate above 1/(eσ_eq), Σ q²/(1-q) at most ε/2 (Theorem thm1).
+// The paper's strategy meets the conditions of the paper's closed form (Theorem thm1): no σ is below
+// σ_eq(ε_target, δ), no sample rate q is above 1/(eσ_eq), and the sum of q²/(1-q) over all rounds is at
+// most ε/2.
 func TestPaperKeepsToTheClosedForm(t *testing.T) {
 	task := taskOf(Paper, data.Shard, Client{Epsilon: 0.5, Accuracy: 0.8})
 	r, err := Run(t.Context(), task, optionsOf(t.TempDir(), task, 8000, &fake{clients: 1, judge: never}))
@@ -592,8 +597,9 @@ func TestPaperKeepsToTheClosedForm(t *testing.T) {
 	}
 }
 
-// No model exceeds a baseline of 1, so that the first stage which shows it is the last one. A recall at a precision has
-// this baseline if the share of class 1 reaches the precision.
+// If the baseline is 1, no model can exceed it, so the first stage that finds such a baseline is the last
+// one. The metric "recall at a precision" has this baseline if the share of class 1 is at least the
+// precision.
 func TestNoBudgetForWhatNoModelReaches(t *testing.T) {
 	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.8})
 	task.Stages = 3
@@ -624,7 +630,8 @@ func TestPaperLowersItsNoise(t *testing.T) {
 	}
 }
 
-// More gradient computations than a training may have are refused: as an int they were 1.
+// A task with more gradient computations than a training may have is refused. An earlier version converted
+// their number to an int, which gave 1.
 func TestTasksOfTooManyGradients(t *testing.T) {
 	spec := train.DefaultSpec()
 	spec.GradComps, spec.Clients = 1<<53, 5000
@@ -634,9 +641,9 @@ func TestTasksOfTooManyGradients(t *testing.T) {
 	}
 }
 
-// The whole budget is spent in as many stages as are asked for, each with twice as much as the one
-// before, and the last one with everything that is left. If nothing is known of how much the target needs,
-// that is one stage: earlier ones would only add noise.
+// The stages together spend the whole budget. There are as many as were asked for, each spends twice as
+// much as the one before, and the last one spends all that is left. If nothing is known about how much
+// budget the target needs, there is only one stage, because earlier stages would only add noise.
 func TestLastStageTakesAllThatIsLeft(t *testing.T) {
 	for stages, want := range map[int][]float64{0: {1}, 1: {1}, 2: {0.25, 1}, 3: {0.125, 0.375, 1},
 		4: {0.0625, 0.1875, 0.4375, 1}} {
@@ -687,8 +694,8 @@ func TestSampleSizeHasTheSignal(t *testing.T) {
 	}
 }
 
-// Without a utility graph the settings follow from the noise, and a clipping norm and a step size that are
-// given hold for all stages. No record is looked at for that.
+// Without a utility graph, the settings are computed from the noise alone, without looking at a record. A
+// clipping norm or step size that the user gives is used in all stages.
 func TestUsualSteps(t *testing.T) {
 	task := taskOf(Tight, data.Replicate, Client{Epsilon: 1, Delta: 1e-3, Accuracy: 0.9})
 	source := train.NewSource(auditedData())
@@ -728,9 +735,9 @@ func TestUsualSteps(t *testing.T) {
 	}
 }
 
-// A task of one stage needs no filter: its rounds are fixed before the first release, so that the theorems on
-// composition hold (Dwork and Roth 2014, section 3.5). Its noise is that of a plain training, and its account
-// pays for no second stage. A task of several stages has a filter.
+// A task with one stage needs no filter: its rounds are fixed before the first release, so the ordinary
+// theorems on composition hold (Dwork and Roth 2014, section 3.5). Its noise is that of a plain training,
+// and no budget is left for a second stage. A task with several stages has a filter.
 func TestOneStageCostsAPlainTraining(t *testing.T) {
 	dir := t.TempDir()
 	task := taskOf(Tight, data.Replicate, Client{Epsilon: 0.3, Delta: 1e-5, Accuracy: 0.93}, Client{Epsilon: 0.5, Delta: 1e-5, Accuracy: 0.93})

@@ -9,8 +9,8 @@ import (
 	"proactivedp/data"
 )
 
-// Whatever a file of clients holds, what is read of it is a list of wishes that are all in
-// their ranges, and is read again from what it is written as.
+// Any text is either refused, or read as a list of wishes that are all in their ranges. If such a list is
+// written to a file and read again, the result is the same.
 func FuzzParseClients(f *testing.F) {
 	for _, text := range []string{
 		`[{"epsilon": 0.5, "target_accuracy": 0.9}]`,
@@ -41,7 +41,7 @@ func FuzzParseClients(f *testing.F) {
 	})
 }
 
-// Of two budgets of one client the last would count: neither does.
+// A file that has two budgets for one client is refused. Otherwise only the last one would count.
 func TestClientsFileRefusesRepeats(t *testing.T) {
 	_, err := parseClients([]byte(`[{"epsilon": 0.5, "target_accuracy": 0.9, "epsilon": 5}]`))
 	if err == nil || !strings.Contains(err.Error(), "occurs twice") {
@@ -49,8 +49,8 @@ func TestClientsFileRefusesRepeats(t *testing.T) {
 	}
 }
 
-// Whatever a journal's file holds, what is read of it can be charged to its ledgers or is
-// refused, and nothing panics. The journal is given without its seal, which would stop all.
+// Any text of a journal is either refused, or read as rounds that can be charged to its ledgers. Nothing
+// panics. The test adds the seal (checksum), because a text without the right one is always refused.
 func FuzzParseJournal(f *testing.F) {
 	dir := f.TempDir()
 	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.9}, Client{Epsilon: 2, Accuracy: 0.8})

@@ -13,8 +13,8 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// What the folder of a loop has is read from that folder only: no link and no pipe in the place of
-// its journal, its secret or a model.
+// A link or a pipe in the place of a loop's journal, secret or model is refused, so nothing outside the
+// loop's folder is read.
 func TestFoldersOfLoopsHaveNoLinks(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(outside, []byte("{}"), 0o600); err != nil {

@@ -43,8 +43,9 @@ func ofPersons(t *testing.T, clients int) (Task, Options) {
 	return task, o
 }
 
-// A person pays for the rounds of all clients in one stage. Its budget is certified for groups, and it is
-// spent: a second task in the folder trains nothing, and a task for records or for other persons is refused.
+// If ε is for a person, each person pays for the rounds of all clients, in one stage. The accountant
+// certifies the budget for groups of records, and the stage spends all of it. So a second task in the
+// folder trains nothing. A task for single records or for other persons is refused.
 func TestPersonsPayInOneStage(t *testing.T) {
 	task, o := ofPersons(t, 2)
 	r, err := Run(t.Context(), task, o)
@@ -89,8 +90,9 @@ func TestPersonsPayInOneStage(t *testing.T) {
 	}
 }
 
-// Filters are proved for a record, so several stages are refused for persons, and so are accounts with a
-// filter. A number of records, of which the first are used, would let a person move the records of others.
+// Filters are only proved for single records. So tasks for persons with several stages are refused, and so
+// are accounts with a filter. A limit on the number of rows is refused, too: only the first rows are used,
+// so one person's rows would decide which rows of others are used.
 func TestPersonsAreRefusedWhereNoFilterCoversThem(t *testing.T) {
 	for want, change := range map[string]func(*Task){
 		"stages = 2, must be 1 for persons":                                   func(t *Task) { t.Stages = 2 },

@@ -17,8 +17,8 @@ import (
 	"proactivedp/train"
 )
 
-// What is said to be public of the data is checked before anything follows from it: of no records
-// no sample can be drawn, and each client judges by records of its own.
+// The public facts about the data are checked before they are used. With no records, no sample can be
+// drawn, and each client needs records of its own to judge a model.
 func TestPublicIsChecked(t *testing.T) {
 	for _, strategy := range Strategies() {
 		task := Task{Spec: train.DefaultSpec(), Strategy: strategy, Clients: []Client{{Epsilon: 1, Accuracy: 0.9,
@@ -46,8 +46,8 @@ func TestPublicIsChecked(t *testing.T) {
 	}
 }
 
-// A utility graph that no stage can be made of is refused before anything is charged for it: its
-// stage would fail for ever, and the budget be gone.
+// A utility graph from which no stage can be planned is refused before anything is charged. Otherwise the
+// stage would fail each time, and its budget would be lost.
 func TestUtilityIsChecked(t *testing.T) {
 	good := Point{Clip: 0.1, Sigma: 4, Eta0: 0.1, Accuracy: 0.9}
 	for want, change := range map[string]func(*Point){
@@ -82,7 +82,7 @@ type few struct {
 
 func (f few) Test([]float32) ([]Tested, error) { return f.test, nil }
 
-// A trainer of somebody's own that leaves clients out is told so.
+// If the user's own trainer does not report a value for every client, the error says so.
 func TestTrainerTestsForAllClients(t *testing.T) {
 	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.8}, Client{Epsilon: 1, Accuracy: 0.8})
 	for n := range 4 {
@@ -96,7 +96,7 @@ func TestTrainerTestsForAllClients(t *testing.T) {
 	}
 }
 
-// Only probes that take long say how far they are.
+// Only probes that take long report their progress.
 func TestShortProbesAreSilent(t *testing.T) {
 	spec := train.DefaultSpec()
 	spec.Data, spec.GradComps = "synth-drawn", 300

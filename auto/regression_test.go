@@ -118,10 +118,11 @@ func TestRegressionRefusals(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*Task){
-		"must be \"tight\" or \"default\" for model = \"linear\"": func(t *Task) { t.Strategy = Paper },
-		"target accuracy = -1, must be above 0":                   func(t *Task) { t.Clients[0].Accuracy = -1 },
-		"target accuracy = 2, must be in (0, 1]":                  func(t *Task) { t.Spec.Metric, t.Clients[0].Accuracy = "r2", 2 },
-		"metric = auc is for classes":                             func(t *Task) { t.Spec.Metric = "auc" },
+		"strategy = \"paper\", must be \"tight\" for model = \"linear\"": func(t *Task) { t.Strategy = Paper },
+		"strategy = \"default\", must be \"tight\"":                      func(t *Task) { t.Strategy = Default },
+		"target accuracy = -1, must be above 0":                          func(t *Task) { t.Clients[0].Accuracy = -1 },
+		"target accuracy = 2, must be in (0, 1]":                         func(t *Task) { t.Spec.Metric, t.Clients[0].Accuracy = "r2", 2 },
+		"metric = auc is for classes":                                    func(t *Task) { t.Spec.Metric = "auc" },
 	} {
 		bad := task
 		bad.Clients = slices.Clone(task.Clients)

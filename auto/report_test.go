@@ -7,8 +7,8 @@ import (
 	"proactivedp/train"
 )
 
-// An accuracy stands beside that of guessing, and is said to show nothing where it is no better;
-// it is called the worst client's only where there are several.
+// The report prints each accuracy next to the accuracy of guessing. If the model is not better, the report
+// says that it shows nothing. It speaks of the worst client only if there are several clients.
 func TestReportSaysWhatGuessingGives(t *testing.T) {
 	for _, c := range []struct {
 		accuracy  float64

@@ -13,8 +13,8 @@ import (
 	"proactivedp/train"
 )
 
-// Without a folder a simulation is the loop that a folder keeps, to its last bit; a release
-// is refused before anything is read.
+// Without a folder, a simulation gives the same result, bit for bit, as with a folder. A release without a
+// folder is refused before anything is read.
 func TestWithoutAFolder(t *testing.T) {
 	task, source, o := secretTask(t)
 	o.Dir = ""
@@ -49,7 +49,7 @@ func TestWithoutAFolder(t *testing.T) {
 	}
 }
 
-// The file of a loop's model has the bound that all of it is within, and every release.
+// The file of a loop's model contains the bound for all stages together, and the releases of every stage.
 func TestSavedModelOfALoop(t *testing.T) {
 	task, source, o := secretTask(t)
 	o.Open = func(context.Context) (Trainer, error) {
@@ -112,8 +112,8 @@ func savedAt(t *testing.T, path string, r *Report, source *train.Source) *train.
 	return s
 }
 
-// The penalty in a model's file is that of the training, also where a client trains on a part
-// of the records that it is dealt.
+// The penalty in a model's file is the one that was used in training, even if a client trains on only a
+// part of the records that it was assigned.
 func TestSavedPenaltyIsThatOfTheTraining(t *testing.T) {
 	task, source, o := secretTask(t)
 	task.Spec.SeedFromOS, task.Spec.Model, task.Clients[0].Records = false, train.Ridge, 300
@@ -129,7 +129,7 @@ func TestSavedPenaltyIsThatOfTheTraining(t *testing.T) {
 	}
 }
 
-// A stage is trained within the memory that is given.
+// A stage uses no more memory than it is given.
 func TestStageWithinMemory(t *testing.T) {
 	task, source, o := secretTask(t)
 	task.Spec.SeedFromOS, o.Dir = false, ""
@@ -139,7 +139,7 @@ func TestStageWithinMemory(t *testing.T) {
 	}
 }
 
-// No more is spent than a report says.
+// The spent part of a budget in a report is rounded up, so the true value is not larger.
 func TestSpentPartIsRoundedUp(t *testing.T) {
 	for used, want := range map[float64]string{0: "0 %", 0.123441: "12.35 %", 0.5: "50 %", 1: "100 %"} {
 		if got := percentUsed(used); got != want {

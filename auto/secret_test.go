@@ -58,9 +58,9 @@ func (s stopped) Train(ctx context.Context, stage Stage, initial []float32) ([]f
 	return s.Trainer.Train(ctx, stage, initial)
 }
 
-// While a stage is under way its secret is in the folder for the owner alone, and in no
-// journal; a loop that was interrupted goes on from it to the same bits, whoever finishes
-// it, and then it is gone. Every stage has another.
+// During a stage, its secret is in a file in the folder that only the owner can read, and in no journal.
+// An interrupted loop continues with this secret to the same bits, whichever process continues it. Then
+// the file is removed. Every stage has another secret.
 func TestSecretOfAStage(t *testing.T) {
 	task, source, o := secretTask(t)
 	seen := map[string]bool{}
@@ -121,8 +121,9 @@ func TestSecretOfAStage(t *testing.T) {
 	}
 }
 
-// A stage whose secret is lost, damaged or another's is not trained: other noise would be a
-// second release. The error says what was paid, and that only another folder can go on.
+// A stage is not trained if its secret is lost, damaged or from another stage: with other noise it would
+// be a second release. The error says what the stage has cost, and that only a task in another folder can
+// be run now.
 func TestLostSecretIsRefused(t *testing.T) {
 	task, _, o := secretTask(t)
 	left := 1
@@ -177,8 +178,8 @@ func TestLostSecretIsRefused(t *testing.T) {
 	}
 }
 
-// A task of a seed and one of the operating system's randomness draw on one ledger, and
-// the statement says that some of what was released is a simulation.
+// A task that uses a seed and a task that uses the operating system's randomness are charged to the same
+// ledger. The statement says that some of the releases are simulations.
 func TestSecretAndSeedShareALedger(t *testing.T) {
 	dir := t.TempDir()
 	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.5})

@@ -56,9 +56,9 @@ func sortedFile(n int) *data.Dataset {
 	return d.WithDense(4, value)
 }
 
-// In a sorted file the records at its end say nothing of the others. A client judges by records
-// from everywhere: held-out and test accuracy differ by no more than they would by chance, and
-// SATISFIED is said only of a model for which it is so.
+// In a sorted file, the last records do not represent the others. So a client judges a model by held-out
+// records from the whole file. Then the accuracy on held-out records and on test records differ by no more
+// than chance allows, and a model that is called SATISFIED reaches the target on test records, too.
 func TestSatisfiedIsTrueOfASortedFile(t *testing.T) {
 	for seed := range uint64(3) {
 		// The most that any model can have is 0.75·½ + 0.25 = 0.625.
@@ -71,8 +71,8 @@ func TestSatisfiedIsTrueOfASortedFile(t *testing.T) {
 	}
 }
 
-// The mushrooms' file is sorted in part: judged by its last records, models of a test accuracy of
-// 0.90 were taken to have 0.99.
+// A part of the mushrooms file is sorted. When models were judged by its last records, models with a test
+// accuracy of 0.90 seemed to have 0.99.
 func TestSatisfiedIsTrueOfMushrooms(t *testing.T) {
 	dir := os.Getenv("PROACTIVEDP_DATA")
 	if dir == "" {
@@ -106,9 +106,9 @@ func checkVerdict(t *testing.T, r *Report) {
 	}
 }
 
-// A model that is no better than always guessing the most frequent class satisfies nobody,
-// however low the target; the report names the baseline. Nor does one that the test records
-// contradict.
+// A model that is not better than always guessing the most frequent class satisfies nobody, however low
+// the target is. The report names this baseline. A model whose accuracy on test records is too low does
+// not satisfy anybody, either.
 func TestNoBetterThanTheBaselineSatisfiesNobody(t *testing.T) {
 	tested := func(accuracy, baseline float64) *Tested {
 		return &Tested{TestAccuracy: accuracy, JudgedRows: train.JudgedRows{TestRows: 1000, DistinctRows: 1000},
@@ -180,8 +180,9 @@ func imbalanced(n int) *data.Dataset {
 	return d.WithDense(2, value)
 }
 
-// A task may ask for a value of any metric. A model that has learnt nothing satisfies no target, however low;
-// one that ranks well satisfies a target of its AUC, although its accuracy is that of guessing.
+// The target may be a value of any metric. A model that has learnt nothing satisfies no target, however
+// low. A model that ranks records well satisfies a target for its AUC, even if its accuracy is that of
+// guessing.
 func TestTargetsOfOtherMetrics(t *testing.T) {
 	for _, tt := range []struct {
 		metric          string

@@ -18,7 +18,7 @@ import (
 
 // joinOnce serves the run to client 0 alone, and returns the error with which the client ends.
 func (r *testRun) joinOnce(t *testing.T) error {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	var server sync.WaitGroup
 	defer server.Wait()
 	defer cancel()
@@ -46,14 +46,14 @@ func (r *testRun) refuseAll(t *testing.T, words string) {
 	}
 }
 
-// A server that announces σ = 0 gets no gradients of a client whose options say nothing of ε.
+// A client whose options do not mention ε sends no gradients to a server that announces σ = 0.
 func TestARunWithoutNoiseIsNotJoined(t *testing.T) {
 	s := smallSpec(5)
 	s.NoiseMultiplier = 0
 	newTestRun(t, s, drawn()).refuseAll(t, "no ε can be certified for the run")
 }
 
-// A client's own records are not spent unless it is said how much they may cost.
+// A client with its own records does not join unless its options say how much ε they may cost at most.
 func TestOwnRecordsNeedAMaximum(t *testing.T) {
 	r := newTestRun(t, smallSpec(5), drawn())
 	r.join = func(o *JoinOptions) {
@@ -62,7 +62,7 @@ func TestOwnRecordsNeedAMaximum(t *testing.T) {
 	r.refuseAll(t, "max-epsilon is missing")
 }
 
-// What a client accepts is compared with the certified cost of all rounds, at a δ that the server
+// A client compares its maximum with the certified ε of all rounds. It uses its own δ, which the server
 // cannot choose.
 func TestMaxEpsilonIsKept(t *testing.T) {
 	s := smallSpec(5)
@@ -82,8 +82,8 @@ func TestMaxEpsilonIsKept(t *testing.T) {
 	}
 }
 
-// The rounds of lost journals count against the maximum: a client that replaces one pays for all of
-// its rounds, too, whether the user says so or the server does.
+// The rounds of lost journals count towards the maximum ε. A client that replaces a lost journal pays for
+// all rounds of the lost one, too, whether the user or the server says that it was lost.
 func TestMaxEpsilonCountsLostJournals(t *testing.T) {
 	s := smallSpec(5)
 	s.NoiseMultiplier, s.Delta = 0.5, 1e-5
@@ -130,7 +130,7 @@ func TestAClientThatDoesNotAgreeReleasesNothing(t *testing.T) {
 	}
 }
 
-// A run without noise is joined by a client that accepts any ε by name.
+// A client joins a run without noise if its options explicitly accept any ε.
 func TestARunWithoutNoiseIsJoinedByName(t *testing.T) {
 	s := smallSpec(5)
 	s.NoiseMultiplier = 0
@@ -140,7 +140,8 @@ func TestARunWithoutNoiseIsJoinedByName(t *testing.T) {
 	r.checkFold(report)
 }
 
-// A part whose releases would not be those that were stated is refused, whatever prepared it.
+// If the releases of a part would differ from those that the client stated before it joined, the part is
+// refused, whichever function prepared it.
 func TestAClientReleasesWhatItStates(t *testing.T) {
 	for what, change := range map[string]func(*train.Prepared){
 		"adapt":                func(p *train.Prepared) { p.Config.Adapt = 1000 },
@@ -157,8 +158,8 @@ func TestAClientReleasesWhatItStates(t *testing.T) {
 	}
 }
 
-// A server that announces the same run with less noise when it is asked again is refused: the
-// journal has the announcement that the client agreed to.
+// The journal keeps the announcement that the client agreed to. If the server later announces the same run
+// with less noise, the client refuses it.
 func TestALaterAnnouncementChangesNothing(t *testing.T) {
 	p := prepare(t, smallSpec(5), drawn())
 	about, err := announce("0123456789abcdef", p, wire.MaxChunk)

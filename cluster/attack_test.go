@@ -81,7 +81,7 @@ func (a *attacker) send(subject string, m *nats.Msg) {
 	if err := a.c.PublishMsg(m); err != nil {
 		a.t.Fatal(err)
 	}
-	if err := a.c.FlushTimeout(5 * time.Second); err != nil {
+	if err := a.c.FlushTimeout(enough); err != nil {
 		a.t.Fatal(err)
 	}
 }
@@ -104,8 +104,9 @@ func (a *attacker) unheard(subject, question string) {
 	}
 }
 
-// What a client may not do with its credentials it cannot, and what it may and no honest
-// client does is refused and counted; the training of the others is not touched.
+// The broker forbids whatever the credentials of a client do not allow. Messages that they allow, but that
+// no honest client sends, are refused and counted by the server. The training of the other clients does
+// not change.
 func TestAttacksOfAClientAreRefused(t *testing.T) {
 	r := newTestRun(t, smallSpec(12), drawn())
 	keys := r.secure()
@@ -137,7 +138,7 @@ func TestAttacksOfAClientAreRefused(t *testing.T) {
 // attack does all that an attacker with the credentials of client 1 may think of.
 func (r *testRun) attack(keys string, want map[string]int) {
 	t := r.t.(*testing.T)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	dial := func(creds *broker.Credentials) (*nats.Conn, error) {
 		return broker.Dial(ctx, r.broker.URL(), peerOf(broker.Client, 1, creds, nil, nil))
@@ -186,7 +187,7 @@ func (r *testRun) attack(keys string, want map[string]int) {
 	a.dishonest()
 	a.injected()
 	// What was refused is away, so that the honest client can send under the same subjects.
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(enough)
 	for time.Now().Before(deadline) {
 		m, err := c.Request(direct(a.names.upStream(), a.names.up(1, 5, 0)), nil, time.Second)
 		if err == nil && m.Header.Get("Status") != "" {
@@ -221,7 +222,7 @@ func (a *attacker) forbidden() {
 		if _, err := a.c.SubscribeSync(subject); err != nil {
 			a.t.Error(err)
 		}
-		err := a.c.FlushTimeout(5 * time.Second)
+		err := a.c.FlushTimeout(enough)
 		if err == nil {
 			err = a.c.LastError()
 		}

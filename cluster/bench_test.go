@@ -15,12 +15,12 @@ import (
 	"proactivedp/train"
 )
 
-// BenchmarkTraining trains by messages in one process, and by hogwild, and reports updates a
-// second and the ratio: of a model of phishing's size, also where a client may be four rounds
-// ahead, LeNet, and vectors of 93 MB, as AlexNet's; with every message on the broker's disk
-// before it is acknowledged, and a second later. Clients flush each release to their journals
-// in both. fsyncs/s is how often so many goroutines as there are clients can flush 340 bytes,
-// each to its own file, right before.
+// BenchmarkTraining compares trainings by messages, in one process, with trainings by the runner hogwild.
+// It reports the updates per second, and the ratio. The models are one of the size for phishing (also with
+// a client that may be four rounds ahead), LeNet, and vectors of 93 MB, the size of AlexNet. The broker
+// writes every message to disk before it acknowledges it, or up to a second later. In both cases, clients
+// flush each release to their journals. fsyncs/s is measured just before: it says how often per second as
+// many goroutines as there are clients can each flush 340 bytes to their own file.
 func BenchmarkTraining(b *testing.B) {
 	lenet := smallSpec(200)
 	lenet.Model, lenet.Clip, lenet.Eta0, lenet.Beta, lenet.Data = train.LeNet, 0.025, 0.015, 1e-5, "synth-mnist"

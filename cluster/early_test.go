@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -15,8 +14,8 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// Clients send each short release past the stream, in order and once; others they give the
-// stream alone.
+// Clients send each short release directly to the server, in order and once, in addition to the stream.
+// Longer releases are only published to the stream.
 func TestShortReleasesGoPastTheStream(t *testing.T) {
 	for _, features := range []int{20, 5000} {
 		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
@@ -38,7 +37,7 @@ func TestShortReleasesGoPastTheStream(t *testing.T) {
 		r.run(t.Context())
 		next := map[int]int{} // by client
 		for left := 90; isShort(features) && left > 0; {
-			m, err := heard.NextMsg(10 * time.Second)
+			m, err := heard.NextMsg(enough)
 			if err != nil {
 				t.Fatalf("rounds by client: %v: %v", next, err)
 			}
@@ -57,8 +56,8 @@ func TestShortReleasesGoPastTheStream(t *testing.T) {
 	}
 }
 
-// Where a broker does not let clients go past the stream, as by a configuration of before,
-// updates come from the stream.
+// If the broker does not allow clients to send directly to the server, as with an older configuration, the
+// server gets the updates from the stream.
 func TestWithoutLeaveToGoPastTheStream(t *testing.T) {
 	r := newTestRun(t, smallSpec(10), drawn())
 	keys := r.secure()
@@ -89,8 +88,8 @@ func TestWithoutLeaveToGoPastTheStream(t *testing.T) {
 	}
 }
 
-// Short releases wait until there are enough for a message, or until they have waited for long
-// enough; one that is not short does not wait.
+// Short releases are collected until there are enough for one message, or until they have waited long
+// enough. A long release does not wait.
 func TestTheStreamGetsShortReleasesTogether(t *testing.T) {
 	for params, enough := range map[int]int{68: 512, 4096: 31, 4097: 1} {
 		s := newSender(&client{about: &Announcement{Params: params, Chunk: int(wire.MaxChunk)}})
@@ -133,12 +132,13 @@ func TestTheStreamGetsShortReleasesTogether(t *testing.T) {
 	}
 }
 
-// A short update is in as soon as it is published: here no stream ever has it. What no honest
-// client sends is not in, and is counted by the stream alone.
+// The server applies a short update as soon as the client has sent it. In this test no stream ever
+// contains it. A message that no honest client sends is not applied this way, and is only counted when it
+// is read from the stream.
 func TestAShortUpdateDoesNotWaitForTheStream(t *testing.T) {
 	r := newTestRun(t, smallSpec(4), drawn())
 	r.listen = "127.0.0.1:0"
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), enough)
 	defer stop()
 	ended := make(chan error, 1)
 	o := r.serveOptions()

@@ -43,8 +43,8 @@ func ledgerOf(t *testing.T, s *server, client int) *clientLedger {
 		Sizes: []journal.Stretch{{Size: 6, Rounds: 1}}, Lags: []int{1}}
 }
 
-// A run whose ledgers are all in is reported at once when the server is to stop, and not given
-// up for a goodbye that has not come.
+// If the server is told to stop after it has received all ledgers of the run, it writes the report at
+// once. It does not wait for a missing goodbye message, and the run does not count as given up.
 func TestStoppedServerReportsWhatHasEnded(t *testing.T) {
 	s := endedRun(t)
 	stopped, stop := context.WithCancel(t.Context())
@@ -69,8 +69,8 @@ func TestStoppedServerReportsWhatHasEnded(t *testing.T) {
 	}
 }
 
-// A ledger that the server cannot write, as on a full disk, is no fault of the client: it is not
-// answered, so that the client asks again, and does not end as one that is refused.
+// If the server cannot write a ledger, for example on a full disk, that is no fault of the client. The
+// server does not answer, so the client asks again later, and does not end as if it had been refused.
 func TestLedgerThatCannotBeKeptIsAskedForAgain(t *testing.T) {
 	s, answers, mend := fullDisk(t)
 	s.record.Clients[0] = clientRecord{Journal: "secret:00", Life: 1, Instance: "one"}
@@ -95,8 +95,9 @@ func TestLedgerThatCannotBeKeptIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// A life of a client that the server cannot write is not answered, however often it is said: a
-// server that is started again would take an older copy of the client's journal.
+// A client announces each new life (start of its process). If the server cannot write this life to disk,
+// it does not answer, however often the client repeats it. Otherwise a server that is started again would
+// accept an older copy of the client's journal.
 func TestLifeThatCannotBeKeptIsNotAnswered(t *testing.T) {
 	s, answers, mend := fullDisk(t)
 	for said := range 3 {

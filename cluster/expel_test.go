@@ -8,15 +8,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
-// The others wait for a client that is away, go on when it is expelled, also by a server that
-// was started again, and it cannot come back.
+// The other clients wait for a client that is away. Once it is expelled, they go on, even if a restarted
+// server expels it. The expelled client cannot come back.
 func TestTheOthersGoOnWithoutAnExpelledClient(t *testing.T) {
 	r := newTestRun(t, smallSpec(30), drawn())
 	r.listen = "127.0.0.1:0"
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	away, leave := context.WithCancel(ctx)
 	told := make(chan struct{}) // is closed when the client that was expelled has tried to come back
@@ -112,8 +111,8 @@ func TestTheOthersGoOnWithoutAnExpelledClient(t *testing.T) {
 	r.checkFold(report)
 }
 
-// A client that has ended is not expelled: what it says that it released, perhaps of fewer records
-// than the run was planned for, would give way to the plan in the privacy statement.
+// A client that has ended is not expelled. Otherwise the plan would replace the client's own account of
+// its releases in the privacy statement, and that account may be for fewer records than planned.
 func TestAClientThatHasEndedIsNotExpelled(t *testing.T) {
 	s := newTestRun(t, smallSpec(12), drawn()).newServer()
 	s.record.Clients[1].Ledger = &clientLedger{Records: 20}
@@ -128,7 +127,7 @@ func TestAClientThatHasEndedIsNotExpelled(t *testing.T) {
 	}
 }
 
-// A client that is silent for too long is expelled, and the last one never is.
+// A client that is silent for too long is expelled, but never the last one.
 func TestASilentClientIsExpelled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
@@ -137,7 +136,7 @@ func TestASilentClientIsExpelled(t *testing.T) {
 	silent, leave := context.WithCancel(t.Context())
 	defer leave()
 	r.serve = func(o *ServeOptions) { o.ExpelAfter = LeastSilence }
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	var all sync.WaitGroup
 	for c := range 3 {
@@ -167,8 +166,8 @@ func TestASilentClientIsExpelled(t *testing.T) {
 	r.checkFold(report)
 }
 
-// An expulsion that the server cannot write is told as one that failed, however often it is asked
-// for: a server that is started again would wait for the client.
+// If the server cannot write an expulsion to disk, the operator is told that it failed, however often it
+// is repeated. A server that is started again would still wait for the client.
 func TestExpulsionThatCannotBeKeptFails(t *testing.T) {
 	s := endedRun(t)
 	file := s.record.path(stateFile)

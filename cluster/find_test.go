@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -13,10 +12,10 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// A client that says which run it means finds it beside a server of another version, which
-// only who means the one run that is there is told of.
+// A client that names its run finds it even if a server of another version is running, too. Without a
+// name, the client gets an error that mentions the server of the other version.
 func TestARunIsFoundBesideServersOfOtherVersions(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	b, err := broker.Engine{StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {

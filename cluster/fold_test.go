@@ -15,9 +15,9 @@ import (
 // allRefusals are all reasons why a message is refused.
 var allRefusals = []Refusal{NoUpdate, OtherRun, OtherSubject, OutOfRange, OtherVector, NotFinite, TooLong, FromExpelled}
 
-// Whatever a client publishes is taken or refused with a reason, by the stream or past it, leaves
-// the model finite, counts once what is in, touches no other client, and leaves the honest
-// client's next update its place.
+// The server applies or refuses any message of a client, with a reason, from the stream or directly. The
+// model stays finite, no update is counted twice, no other client is affected, and the next update of the
+// honest client is still accepted.
 func FuzzTake(f *testing.F) {
 	r := newTestRun(f, smallSpec(8), drawn())
 	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {

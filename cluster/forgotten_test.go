@@ -7,7 +7,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -15,12 +14,12 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// A lost folder is counted though the server does not remember it, as one that is restored from an
-// older copy, and though the flag is not given again: the journal keeps the number.
+// The client's journal keeps the number of lost journals. So a lost folder still counts if the server has
+// forgotten it, as after it was restored from an older copy, and if the flag is not given again.
 func TestALostJournalThatTheServerForgotIsCounted(t *testing.T) {
 	const rounds, stopped = 12, 4
 	r := newTestRun(t, smallSpec(rounds), drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	served := r.startOthers(ctx, cancel)
 	o := r.joinOptions(0)
@@ -45,8 +44,8 @@ func TestALostJournalThatTheServerForgotIsCounted(t *testing.T) {
 	checkReplaced(t, joined, report, 2*rounds)
 }
 
-// The number of lost journals that the server has said is counted from then on, whatever it says
-// later, and a number that nobody can have is refused.
+// The client counts the largest number of lost journals that the server has ever announced, even if the
+// server later announces fewer. An impossible number is refused.
 func TestTheMostLostJournalsThatWereHeardOfAreCounted(t *testing.T) {
 	r := newTestRun(t, smallSpec(12), drawn())
 	for _, said := range []struct{ server, want int }{{0, 0}, {2, 2}, {0, 2}, {1, 2}, {3, 3}} {
@@ -65,8 +64,8 @@ func TestTheMostLostJournalsThatWereHeardOfAreCounted(t *testing.T) {
 	}
 }
 
-// One client's word that its rounds are lost does not end the training of the others, as the server
-// cannot verify it. It is in the status, and ends the run when only that client holds it up.
+// If a client says that its rounds are lost, the server cannot verify it, so this does not end the
+// training of the others. The status shows it. The run ends only when nothing but that client holds it up.
 func TestOneHelloDoesNotEndTheRun(t *testing.T) {
 	s := newTestRun(t, smallSpec(12), drawn()).newServer()
 	s.offered = 0 // as by the first broadcast
@@ -105,7 +104,8 @@ func TestOneHelloDoesNotEndTheRun(t *testing.T) {
 	}
 }
 
-// A hello of rounds that the run does not have is refused by name.
+// A client's first message (hello) with a number that the run cannot have is refused, and the error names
+// that number.
 func TestHellosOfImpossibleRoundsAreRefused(t *testing.T) {
 	s := newTestRun(t, smallSpec(12), drawn()).newServer()
 	for want, change := range map[string]func(h *hello){
@@ -125,11 +125,12 @@ func TestHellosOfImpossibleRoundsAreRefused(t *testing.T) {
 	}
 }
 
-// A client that was expelled while it was suspended says so when it resumes, though a broadcast that
-// is impossible for a client of the run comes before the answer to its hello.
+// A client that was expelled while its process was suspended reports the expulsion when it resumes. It
+// does so even if, before the answer to its hello, it gets a broadcast that would be impossible for a
+// client of the run.
 func TestASuspendedClientSaysThatItWasExpelled(t *testing.T) {
 	r := newTestRun(t, smallSpec(12), drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	b, err := broker.Engine{StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {

@@ -26,9 +26,9 @@ func changed(t *testing.T, change func(*Announcement)) []byte {
 	return text
 }
 
-// A number of an announcement that no run has is refused before anything is made of it. A runner
-// of one process would let the server choose sample sizes as it goes (adapt), which the ε that a
-// client states before it joins does not count.
+// A number in an announcement that no run can have is refused before it is used. A setting that only
+// runners in one process have (adapt) is refused, too: it would let the server choose sample sizes during
+// the run, which the ε that a client states before it joins does not count.
 func TestAnnouncementsOutOfRangeAreRefused(t *testing.T) {
 	if _, err := parseAnnouncement(changed(t, func(*Announcement) {})); err != nil {
 		t.Fatalf("the honest announcement: %v", err)
@@ -71,7 +71,7 @@ func TestAnnouncementsOutOfRangeAreRefused(t *testing.T) {
 	}
 }
 
-// Text in an announcement that could change what a terminal shows around it is refused.
+// An announcement may contain text that changes how a terminal shows other text. It is refused.
 func TestAnnouncementsCannotForgeText(t *testing.T) {
 	for what, change := range map[string]func(*Announcement){
 		"line breaks":   func(a *Announcement) { a.Spec.Data = "phishing, all its rounds:\nε ≤ 0.01, certified" },
@@ -88,7 +88,8 @@ func TestAnnouncementsCannotForgeText(t *testing.T) {
 	}
 }
 
-// A message that lacks a field is refused: read as 0, it would be about client 0.
+// An expulsion without the field for the client is refused. If the missing field were read as 0, client 0
+// would be expelled.
 func TestExpulsionNamesAClient(t *testing.T) {
 	s := newTestRun(t, smallSpec(12), drawn()).newServer()
 	for _, text := range []string{"{}", "null", `{"client":null}`, `{"client":"0"}`, "[]", ""} {
@@ -103,7 +104,7 @@ func TestExpulsionNamesAClient(t *testing.T) {
 	}
 }
 
-// Every field that an announcement always has is required.
+// An announcement without one of its required fields is refused.
 func TestAnnouncementsAreWhole(t *testing.T) {
 	text := changed(t, func(*Announcement) {})
 	var keys, config map[string]json.RawMessage

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// No goroutine is left of a training that has ended, of the server, its clients or the
-// broker.
+// After a training, no goroutine of the server, its clients or the broker is left.
 func TestNoGoroutineIsLeft(t *testing.T) {
 	r := newTestRun(t, smallSpec(6), drawn())
 	r.run(t.Context())
 	var left string
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(enough); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		left = ""

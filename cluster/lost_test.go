@@ -8,19 +8,18 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
-// A server that is restored from an older copy lacks rounds that its clients have forgotten, since a
-// later state of it had them. Nobody can send them again. So server and clients say which rounds are
-// lost, and end.
+// A server that was restored from an older copy lacks some rounds. The clients have deleted them, because
+// a later state of the server had them. So nobody can send them again. Server and clients say which rounds
+// are lost, and end.
 func TestRoundsThatNobodyHasEndTheRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
 	t.Parallel()
 	r := newTestRun(t, smallSpec(60), drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	backup := filepath.Join(r.dir, "backup")
 	var url string

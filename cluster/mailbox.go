@@ -304,7 +304,7 @@ func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) 
 		}
 		if run == "" && len(ids) > 1 {
 			slices.Sort(ids)
-			return nil, fmt.Errorf("several runs are served there, %v: name one with --run (JoinOptions.Run)", ids)
+			return nil, fmt.Errorf("several runs are served there, %v: name one with --run-id (JoinOptions.Run)", ids)
 		}
 		if err := pause(ctx, beat/4); err != nil {
 			return nil, fmt.Errorf("no server answers: %w", err)

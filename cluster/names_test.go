@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The subject of a part of an update says whose it is, and no other subject says the same.
+// The subject of a message names the client, the round and the part of an update. Different parts have
+// different subjects.
 func TestOneSubjectForEachPartOfAnUpdate(t *testing.T) {
 	n := names{"0123456789abcdef"}
 	for _, want := range [][3]int{{0, 0, 0}, {2, 10, 0}, {MaxClients - 1, math.MaxInt32, 177}} {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A server that is asked while it ends is asked again, and an operator hears of one that has
-// ended for good that it has, not of what the connection says.
+// If a server is started again while an operator's question waits, the question is asked again. If the
+// server has ended for good, the operator is told so, instead of getting an error of the connection.
 func TestAnOperatorAsksAServerThatIsEnding(t *testing.T) {
 	r := newTestRun(t, smallSpec(8), drawn())
 	r.listen = "127.0.0.1:0"

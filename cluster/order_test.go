@@ -33,8 +33,8 @@ type puppet struct {
 	config  *sim.Config
 }
 
-// What virtual recorded, played with real messages, gives virtual's bits: updates arrive at
-// the server, and broadcasts at clients, in the order in which they did on the virtual clock.
+// The test records the order of updates and broadcasts in a run on the virtual clock. If real messages
+// arrive in this order, the result is the same, bit for bit.
 func TestTheOrderThatVirtualRecordedGivesItsBits(t *testing.T) {
 	for _, delay := range []string{"1", "unlimited"} {
 		s := smallSpec(15)
@@ -62,7 +62,7 @@ func TestTheOrderThatVirtualRecordedGivesItsBits(t *testing.T) {
 
 // play serves the run, plays the clients, and returns the digest of the server's model.
 func play(t *testing.T, r *testRun, happened []sim.Happening, want *sim.Result) string {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	var report *Report
 	ended := make(chan error, 1)
@@ -155,7 +155,7 @@ func (m *puppet) do(ctx context.Context, h sim.Happening) {
 func (m *puppet) hear(k int) {
 	m.t.Helper()
 	for m.v[k] == nil {
-		got, err := m.down.NextMsg(10 * time.Second)
+		got, err := m.down.NextMsg(enough)
 		if err != nil {
 			m.t.Fatalf("broadcast %d: %v", k, err)
 		}

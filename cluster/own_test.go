@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"proactivedp/cluster/internal/journal"
 	"proactivedp/cluster/internal/wire"
@@ -25,8 +24,9 @@ import (
 	"proactivedp/train"
 )
 
-// Clients with records of their own, of different numbers, which the server does not have,
-// under keys: the report accounts for what each holds, and no file shows what is in it.
+// Each client has its own records, which the server does not have. Their numbers differ, and all files are
+// encrypted with a key. The report counts the records of each client. The files of clients and broker
+// cannot be read without the key.
 func TestClientsHaveRecordsOfTheirOwn(t *testing.T) {
 	key := bytes.Repeat([]byte{3}, 32)
 	s := smallSpec(20)
@@ -70,14 +70,14 @@ func TestClientsHaveRecordsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A client that was stopped goes on with the records that it began with alone: on others,
-// though as many, or on fewer or more, its journal's rounds would be accounted for as if they
-// had been drawn from these.
+// A client that was stopped may only continue with the records that it began with. With other records,
+// even of the same number, the rounds in its journal would be counted as if they had been computed from
+// the new ones.
 func TestAClientGoesOnWithTheRecordsItBeganWith(t *testing.T) {
 	s := smallSpec(20)
 	s.Partition = string(data.Shard)
 	r := newTestRun(t, s, drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	join := func(ctx context.Context, client int, d *data.Dataset, watch func(round, of int)) (*JoinReport, error) {
 		o := r.joinOptions(client)
@@ -121,8 +121,8 @@ func TestAClientGoesOnWithTheRecordsItBeganWith(t *testing.T) {
 	}
 }
 
-// A record of a replicated set pays for the rounds of all clients, one of a shard or of a
-// client's own for those of its client alone.
+// If every client has all records, a record pays for the rounds of all clients. A record in one client's
+// shard, or one that is a client's own, pays only for that client's rounds.
 func TestPlannedCountsWhoHoldsARecord(t *testing.T) {
 	for partition, want := range map[data.Partition]int{data.Replicate: 15, data.Shard: 5} {
 		s := smallSpec(5)
@@ -150,8 +150,8 @@ func TestPlannedCountsWhoHoldsARecord(t *testing.T) {
 	}
 }
 
-// Clients make the features of their own records: the run says how a record is read, which features it
-// gets, and which constants they have.
+// Clients compute the features of their own records. The run says how a record is read, which features are
+// computed, and with which constants.
 func TestClientsMakeTheirOwnFeatures(t *testing.T) {
 	spec := smallSpec(5)
 	spec.Model, spec.FeatureMap = train.Softmax, "scatter"
@@ -176,9 +176,9 @@ func TestClientsMakeTheirOwnFeatures(t *testing.T) {
 	}
 }
 
-// A client of which a record would cost more than the target that the run is for does not join
-// it, as one with too few records of its own; nothing is sent, and its folder stays free. Nor is
-// such a run served.
+// A run has a target ε. If a client has so few records of its own that one record would cost more, it does
+// not join: it sends nothing, and its folder can be used for another run. A server refuses to run a plan
+// above its own target.
 func TestNobodyJoinsARunAboveItsTarget(t *testing.T) {
 	calibrated, err := prepare(t, smallSpec(5), drawn()).Calibrate(t.Context(), 1)
 	if err != nil {
@@ -221,7 +221,7 @@ func TestNobodyJoinsARunAboveItsTarget(t *testing.T) {
 			return a.PrepareOwn(synth.OneHot(rng.New(4), 20), o.Client)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	var server sync.WaitGroup
 	server.Go(func() { _, _ = Serve(ctx, r.serveOptions()) })
 	for c := range 3 {
@@ -243,7 +243,7 @@ func TestNobodyJoinsARunAboveItsTarget(t *testing.T) {
 	server.Wait()
 }
 
-// A client whose data are not the run's, or that does not agree, sends nothing.
+// A client sends nothing if its data do not fit the run, or if it does not agree to the cost.
 func TestAClientThatDoesNotFitSendsNothing(t *testing.T) {
 	a, err := announce("0123456789abcdef", prepare(t, smallSpec(5), drawn()), wire.MaxChunk)
 	if err != nil {
@@ -280,7 +280,7 @@ func FuzzAnnouncement(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, text []byte) { _, _ = parseAnnouncement(text) })
 }
 
-// Metrics are in the format of Prometheus, and on loopback alone.
+// Metrics are in Prometheus' format, and are only served on the loopback address.
 func TestMetrics(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", ":0", "example.org:1", "127.0.0.1"} {
 		if m, err := ServeMetrics(address); err == nil {
@@ -318,8 +318,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A client's file that writes the run's classes 0 and 1 as 2 and 1 is refused, however it is read:
-// its labels, guessed from the file, would train each class as the other.
+// A client's file has the labels 2 and 1 for the run's classes 0 and 1. It is refused, however it is read:
+// if the program guessed the classes from the file, each class would be trained as the other.
 func TestLabelsOfAnotherPairAreRefused(t *testing.T) {
 	a, err := announce("0123456789abcdef", prepare(t, smallSpec(5), drawn()), wire.MaxChunk)
 	if err != nil {

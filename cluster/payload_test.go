@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	nats "github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
@@ -31,7 +30,7 @@ func startLimited(t *testing.T, port int, most int32) *nats.Server {
 	b.Start()
 	t.Cleanup(b.WaitForShutdown)
 	t.Cleanup(b.Shutdown)
-	if !b.ReadyForConnections(10 * time.Second) {
+	if !b.ReadyForConnections(enough) {
 		t.Fatal("the broker does not start")
 	}
 	return b
@@ -43,8 +42,8 @@ func (r *testRun) at(b *nats.Server) {
 	r.join = func(o *JoinOptions) { o.URL, o.connect = b.ClientURL(), nil }
 }
 
-// A training at a broker that takes short messages only has the result of every other, for vectors
-// of one message that is nearly as long as the broker takes, of a few, and of many.
+// A training gives the same result at a broker that only takes short messages. The vectors fit into one
+// message that is nearly as long as the broker allows, or need a few messages, or many.
 func TestATrainingAtABrokerOfShortMessages(t *testing.T) {
 	const most = 40_000
 	b := startLimited(t, nats.RANDOM_PORT, most)
@@ -60,8 +59,8 @@ func TestATrainingAtABrokerOfShortMessages(t *testing.T) {
 	}
 }
 
-// A broker that takes no message of the run is refused by name: at the beginning, when a server
-// continues, and when a client joins.
+// A broker whose limit is too low for the messages of the run is refused, with an error that says so: when
+// a server starts, when it continues, and when a client joins.
 func TestABrokerOfShorterMessagesIsRefused(t *testing.T) {
 	small := startLimited(t, nats.RANDOM_PORT, 16_000)
 	r := newTestRun(t, smallSpec(3), drawn())
@@ -113,8 +112,8 @@ func TestABrokerOfShorterMessagesIsRefused(t *testing.T) {
 	refused("a client", err, want)
 }
 
-// Another broker in the place of the run's, which takes shorter messages only, ends server and clients
-// with the reason.
+// During a run, the broker is replaced with one that only takes shorter messages. Server and clients end
+// with this reason.
 func TestABrokerThatChangesEndsTheRun(t *testing.T) {
 	b := startLimited(t, nats.RANDOM_PORT, 1<<20)
 	r := newTestRun(t, smallSpec(5000), drawn())

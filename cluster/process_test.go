@@ -322,8 +322,8 @@ func (f *fleet) readSent(client int) {
 	}
 }
 
-// Every point at which a process may stop, with vectors of one message, short or not, and of
-// three.
+// The test stops a process at every point at which it may stop. Vectors need one message, short or long,
+// or three.
 func TestAProcessMayStopAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -338,7 +338,7 @@ func TestAProcessMayStopAnywhere(t *testing.T) {
 		{300_000, 24, []point{insidePublish, beforePublish, afterAck},
 			[]point{insideBroadcast, afterApply, afterTable}},
 	} {
-		f := newFleet(t, smallSpec(c.rounds), c.features, time.Minute)
+		f := newFleet(t, smallSpec(c.rounds), c.features, enough)
 		faults := map[string][]task{}
 		for i, p := range c.client { // by another client each, and all by the first
 			name := fmt.Sprintf("client %d", 1+i%2)
@@ -359,8 +359,8 @@ func TestAProcessMayStopAnywhere(t *testing.T) {
 // killsEnv says how many kills TestRandomKills makes, for each of two models.
 const killsEnv = "PROACTIVEDP_DIST_KILLS"
 
-// Clients, and the server with its broker, are killed at random times; every second client
-// right after it wrote a release to its journal, when the server has not acknowledged it.
+// Clients are killed at random times, and so is the server with its broker. Every second client is killed
+// right after it wrote a release to its journal, before the server has acknowledged it.
 func TestRandomKills(t *testing.T) {
 	kills, set := testkit.Times(t, killsEnv, 4)
 	if !set && testing.Short() {
@@ -375,7 +375,7 @@ func TestRandomKills(t *testing.T) {
 			s = smallSpec(40 * kills)
 			s.Model, s.Data, s.Clip, s.Eta0, s.Beta = model, "synth-mnist:350", 0.025, 0.015, 1e-5
 		}
-		f := newFleet(t, s, 0, time.Minute+time.Duration(kills)*3*time.Second)
+		f := newFleet(t, s, 0, enough+time.Duration(kills)*3*time.Second)
 		f.start(nil)
 		random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) // times are no function of a seed anyway
 		names := []string{"server", "client 0", "client 1", "client 2"}
@@ -426,14 +426,14 @@ func (f *fleet) untilReleased(client int) {
 	}
 }
 
-// A broker that runs elsewhere and loses all that it has, or its last messages: nothing is
-// released twice, and the training ends.
+// A broker in another process loses all its data, or its last messages. Nothing is released twice, and the
+// training ends.
 func TestABrokerMayLoseAll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
 	for _, all := range []bool{true, false} {
-		f := newFleet(t, smallSpec(800), 0, time.Minute)
+		f := newFleet(t, smallSpec(800), 0, enough)
 		store, old := filepath.Join(f.dir, "store"), filepath.Join(f.dir, "old")
 		b := task{Role: "broker", Dir: store, URL: f.url}
 		f.all.Go(func() { _ = f.once("broker", b) })
@@ -516,13 +516,13 @@ func (f *fleet) waitFor(file string) {
 	f.t.Fatalf("it does not end:\n%s", tail(f.log.String()))
 }
 
-// A client whose journal is an older copy, or lost, releases nothing.
+// A client with a lost journal, or an older copy of it, releases nothing.
 func TestAnOldJournalIsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
 	for _, lost := range []bool{true, false} {
-		f := newFleet(t, smallSpec(400), 0, 30*time.Second)
+		f := newFleet(t, smallSpec(400), 0, enough)
 		f.keep("server", task{Role: "server", Dir: f.serverDir(), URL: f.url})
 		for c := range 2 {
 			other := task{Role: "client", Client: c, Dir: f.clientDir(c), URL: "nats://" + f.url}

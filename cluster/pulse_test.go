@@ -45,8 +45,8 @@ func (s *server) checkExpelled(t *testing.T, when string, want ...int) {
 	}
 }
 
-// A client that says nothing for five seconds in which the server listens is expelled; the others,
-// which it hears, are not.
+// A client is expelled if the server hears nothing from it for five seconds in which the server listens.
+// The other clients, which it hears, are not expelled.
 func TestSilenceIsCountedWhileTheServerListens(t *testing.T) {
 	s, wait, hear := silenceServer(t)
 	for second := range 5 {
@@ -68,8 +68,8 @@ func TestSilenceIsCountedWhileTheServerListens(t *testing.T) {
 	s.checkExpelled(t, "after six seconds", 1)
 }
 
-// A server that was stopped, suspended, starved or cut off for an hour has heard nobody, and expels
-// nobody: its clocks start again.
+// A server that was stopped, suspended, without processor time or cut off for an hour heard nobody in that
+// time. It expels nobody, because its clocks start again.
 func TestAServerThatWasAwayExpelsNobody(t *testing.T) {
 	s, wait, hear := silenceServer(t)
 	for range 4 {
@@ -95,7 +95,8 @@ func TestAServerThatWasAwayExpelsNobody(t *testing.T) {
 	s.checkExpelled(t, "five seconds later", 2)
 }
 
-// The time in which the server saves its state is no silence, and does not set clocks back.
+// The time in which the server saves its state does not count as silence of the clients, and does not
+// reset their clocks.
 func TestSavingIsNoSilence(t *testing.T) {
 	s, wait, _ := silenceServer(t)
 	for range 4 {

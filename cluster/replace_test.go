@@ -10,16 +10,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
-// A process that is started by mistake with another client's number and a folder of its own is
-// refused, before the first round and later, however often it is retried, and the client that has the
-// number goes on.
+// By mistake, a second process is started with the number of a running client, but with another folder.
+// The server refuses it, before the first round and later, however often it tries again. The first client
+// goes on.
 func TestASecondJournalDoesNotDisplaceTheFirst(t *testing.T) {
 	for _, round := range []int{0, 5} {
 		r := newTestRun(t, smallSpec(30), drawn())
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), enough)
 		defer cancel()
 		there, refused := make(chan struct{}), make(chan struct{})
 		hit := 0
@@ -49,9 +48,7 @@ func TestASecondJournalDoesNotDisplaceTheFirst(t *testing.T) {
 			for try := range 3 {
 				o := r.joinOptions(0)
 				o.Dir, o.at, o.release = filepath.Join(r.dir, "wrong"), func(point) {}, nil
-				ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 				_, err := Join(ctx, o)
-				cancel()
 				if text := fmt.Sprint(err); !strings.Contains(text, "--replace") || !strings.Contains(text, "expel") {
 					t.Errorf("before round %d the second process ends, tried %d times, with %v", round, try+1, err)
 				}
@@ -63,15 +60,16 @@ func TestASecondJournalDoesNotDisplaceTheFirst(t *testing.T) {
 	}
 }
 
-// A client whose folder is lost goes on with a new one by Replace alone, behind the rounds that the
-// server has, when nobody uses the lost one. Both are counted, and the lost one stays refused.
+// A client whose folder is lost can only go on with a new folder if the option Replace is given and no
+// process uses the lost folder. It continues after the rounds that the server has. The rounds of both
+// journals count, and the lost one is refused from then on.
 func TestALostJournalIsReplaced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
 	const rounds, stopped = 30, 6
 	r := newTestRun(t, smallSpec(rounds), drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	lost := filepath.Join(r.dir, "lost")
 	first, stop := context.WithCancel(ctx)

@@ -49,13 +49,13 @@ func TestARollbackReleasesWithFreshNoise(t *testing.T) {
 // rolledBack trains with so many rollbacks, checks all updates, and returns how many are of rounds that were released
 // before.
 func rolledBack(t *testing.T, rounds, rollbacks int) (anew int) {
-	f := newFleet(t, smallSpec(rounds), 600, time.Minute)
+	f := newFleet(t, smallSpec(rounds), 600, enough)
 	s := listenIn(f)
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) // times are no function of a seed anyway
 	snapshot := filepath.Join(t.TempDir(), "snapshot")
 	kills := 0
 	for phase := range rollbacks + 1 {
-		f.restart(time.Minute)
+		f.restart()
 		f.start(nil)
 		if phase == 0 {
 			f.until(300)
@@ -78,7 +78,7 @@ func rolledBack(t *testing.T, rounds, rollbacks int) (anew int) {
 			t.Fatal(err)
 		}
 	}
-	f.restart(2 * time.Minute)
+	f.restart()
 	f.start(nil)
 	f.finish()
 	s.stop()
@@ -89,8 +89,8 @@ func rolledBack(t *testing.T, rounds, rollbacks int) (anew int) {
 }
 
 // restart lets processes run again, after all were stopped.
-func (f *fleet) restart(within time.Duration) {
-	f.ctx, f.stop = context.WithTimeout(f.t.(*testing.T).Context(), within)
+func (f *fleet) restart() {
+	f.ctx, f.stop = context.WithTimeout(f.t.(*testing.T).Context(), enough)
 	f.t.Cleanup(f.stop)
 }
 

@@ -17,15 +17,15 @@ import (
 	"proactivedp/cluster/broker"
 )
 
-// Clients whose server is there no more, or never was, end and say what they have released;
-// what they have is in their journals, and the same training goes on to its end.
+// Clients end if their server has stopped or was never there, and say what they have released. Their
+// releases stay in their journals, so the same training can continue to its end.
 func TestClientsGiveUpASilentServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
 	t.Parallel()
 	r := newTestRun(t, smallSpec(30), drawn())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
 	first, stop := context.WithCancel(ctx)
 	r.join = func(o *JoinOptions) {
@@ -100,7 +100,8 @@ func (r *testRun) checkEndedAgain(joined []*JoinReport) {
 	}
 }
 
-// A client without a function that prepares its part is told so before it asks anybody.
+// A client without the function that prepares its part of the data gets an error before it contacts a
+// broker.
 func TestAClientNeedsItsPart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "client")
 	o := JoinOptions{Dir: dir}

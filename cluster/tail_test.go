@@ -9,14 +9,14 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// A client is heard by a server that was started again, whatever was refused last: the number
-// of that message is of none that will come.
+// The last message that the server has seen may be one that it refused. A server that is started again
+// does not wait for the number of that message, so it still hears the clients.
 func TestNobodyWaitsForWhatWasRefused(t *testing.T) {
 	r := newTestRun(t, smallSpec(4), drawn())
 	r.listen = "127.0.0.1:0"
 	for life := range 2 {
 		r.ready = make(chan struct{})
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		ctx, stop := context.WithTimeout(t.Context(), enough)
 		o := r.serveOptions()
 		o.SaveEvery = time.Hour // nothing is purged
 		ended := make(chan error, 1)

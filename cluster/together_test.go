@@ -21,7 +21,7 @@ import (
 func (r *testRun) serveAlone(ctx context.Context) (m *puppet, stop func()) {
 	r.t.Helper()
 	t := r.t.(*testing.T)
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, enough)
 	ended := make(chan error, 1)
 	r.ready = make(chan struct{})
 	o := r.serveOptions()
@@ -74,9 +74,9 @@ func (m *puppet) untilIn(ctx context.Context, updates int) *Status {
 	}
 }
 
-// Updates that travel together are each applied once; behind one that is refused nothing is
-// looked at, and the message is counted once and taken away. So it is where the stream hands on
-// headers alone.
+// Several updates may be in one message. Each is applied once. If one is refused, those after it are
+// ignored, and the message is counted once and removed. The same holds if the stream delivers only the
+// headers of messages.
 func TestUpdatesTravelTogether(t *testing.T) {
 	for _, features := range []int{20, 2000} {
 		r := newTestRun(t, smallSpec(8), wide(features))
@@ -113,7 +113,8 @@ func TestUpdatesTravelTogether(t *testing.T) {
 	}
 }
 
-// What came while the server was away it reads from the stream, at a broker that runs elsewhere.
+// Messages that arrive at a broker in another process while the server is away are read from the stream
+// later.
 func TestWhatCameWhileTheServerWasAway(t *testing.T) {
 	for _, features := range []int{20, 2000} {
 		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
@@ -140,8 +141,9 @@ func TestWhatCameWhileTheServerWasAway(t *testing.T) {
 	}
 }
 
-// A client that is started again may put other rounds together than before. The stream has them
-// all once it has what lacked, and another vector in one's place ends the client.
+// A client that is started again may combine other rounds into a message than before. Once it has
+// published the missing ones, the stream has all rounds. If the stream has another vector for one of its
+// rounds, the client ends.
 func TestAnotherLifePutsOtherRoundsTogether(t *testing.T) {
 	r := newTestRun(t, smallSpec(8), drawn())
 	r.listen = "127.0.0.1:0"

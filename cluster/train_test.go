@@ -16,8 +16,8 @@ import (
 	"proactivedp/train"
 )
 
-// A training to its end: each update once, T rounds in every ledger, and the result is
-// the fold of what was sent.
+// After a whole training, each update was applied once, every ledger has T rounds, and the model is what
+// the updates that were sent add up to.
 func TestATrainingInOneProcess(t *testing.T) {
 	d := drawn()
 	d.Note = "NOT covered by (ε, δ): the split"
@@ -55,8 +55,8 @@ func checkClaim(t *testing.T, of string, client, server claim.Claim, rounds int)
 	}
 }
 
-// What one client has released is never sent as another's: in its folder another is refused,
-// before a broker is asked, and nothing is changed there.
+// The releases of one client are never sent as another's. Another client that uses the folder is refused
+// before it contacts a broker, and nothing in the folder changes.
 func TestAFolderIsOfOneClient(t *testing.T) {
 	r := newTestRun(t, smallSpec(4), drawn())
 	about, err := announce("0123456789abcdef", prepare(t, r.spec, r.data), wire.MaxChunk)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"proactivedp/cluster/broker"
 )
 
 // upstream is the server's subscription to the stream of updates.
@@ -27,11 +30,13 @@ type upstream struct {
 // their numbers to others.
 func (s *server) resubscribe(ctx context.Context) error {
 	s.unsubscribe()
-	ctx, cancel := context.WithTimeout(ctx, min(patience, upkeep<<s.failures))
+	allowed, end := broker.UntilRefused(ctx, s.conn)
+	defer end()
+	limited, cancel := context.WithTimeout(allowed, min(patience, upkeep<<s.failures))
 	defer cancel()
-	err := s.subscribe(ctx)
+	err := s.subscribe(limited)
 	s.failures = failuresAfter(s.failures, err)
-	return err
+	return cmp.Or(broker.Refused(allowed, err), err)
 }
 
 // failuresAfter returns how many attempts to subscribe in a row had no answer, after one more with this error.
@@ -75,7 +80,7 @@ func (s *server) subscribe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("stream of updates: %w", err)
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(readAhead(s.about)))
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(readAhead(s.about)), jetstream.PullHeartbeat(heartbeat(s.about)))
 	if err != nil {
 		return fmt.Errorf("stream of updates: %w", err)
 	}
@@ -94,6 +99,22 @@ func readAhead(a *Announcement) int {
 		return 2 * window
 	}
 	return 500
+}
+
+// heartbeat is the time after which the stream shows that it still has the server's question for messages. If two
+// heartbeats are missing, the library asks again. The question may be lost:
+//
+//  1. Brokers tell each other who listens where, and forward questions, over several connections.
+//  2. If a packet is lost, the question overtakes the news that the server listens for the answer.
+//  3. The broker that has the stream finds nobody who listens, and drops the question.
+//
+// By default the library notices this after 30 s, and a client that joins waits for so long. For long messages the time
+// is longer, because a heartbeat arrives only after the messages before it.
+func heartbeat(a *Announcement) time.Duration {
+	if isShort(a.Params) {
+		return 2 * beat
+	}
+	return patience / 2
 }
 
 // read passes messages on until stop is called or no more can come.

@@ -28,7 +28,7 @@ func (s *scripted) Next(...jetstream.NextOpt) (jetstream.Msg, error) {
 	return nil, err
 }
 
-// A broker that is silent for a while is waited for: only another error ends the reading.
+// If a broker is silent for a while, the server waits. Reading only ends with other errors.
 func TestReadingOutlivesSilence(t *testing.T) {
 	for _, c := range []struct {
 		errs []error

@@ -10,8 +10,8 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// Nothing is sent before it is in the journal, at delays that let a client be one round ahead,
-// some, or as many as it likes; and no client is further ahead than its delay lets it.
+// No release is sent before it is in the journal, whether the permissible delay lets a client be one round
+// ahead, a few, or any number. No client is further ahead than that.
 func TestNothingIsSentBeforeItIsInTheJournal(t *testing.T) {
 	for delay, most := range map[string]int{"1": 1, "9": 9, "unlimited": 60} {
 		s := smallSpec(60)
@@ -40,8 +40,9 @@ func TestNothingIsSentBeforeItIsInTheJournal(t *testing.T) {
 	}
 }
 
-// What is held is handed over when there is enough, when the next round would take long, and
-// when the client waits, unless a broadcast for earlier rounds may come soon.
+// Releases are held back so that one flush writes several. They are passed on when there are enough, when
+// the next round would take long, and when the client waits, unless a broadcast for earlier rounds may
+// come soon.
 func TestReleasesAreHeldForOneFlush(t *testing.T) {
 	c := &client{about: &Announcement{Params: 68, Chunk: int(wire.MaxChunk)}}
 	c.out = newSender(c)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Bounds of other columns than there are, or of one side alone, are an error and no panic.
+// Bounds for another number of columns, or only lower or only upper bounds, are an error and cause no
+// panic.
 func TestMappedNeedsBoundsOfAllColumns(t *testing.T) {
 	d, err := FromRows("two", [][]float32{{1, 2}, {3, 4}}, []int32{0, 1})
 	if err != nil {

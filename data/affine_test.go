@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Constants without a shift keep rows sparse, with one they make them dense; both give
-// (x − Shift)·Scale for every entry, stored or not.
+// Without a shift, sparse rows stay sparse. With a shift, they become dense. In both cases every entry x,
+// stored or not, becomes (x − Shift)·Scale.
 func TestMapped(t *testing.T) {
 	sparse, err := FromRows("own", [][]float32{{0, 2, 4}, {1, 0, 0}}, []int32{0, 1})
 	if err != nil {
@@ -55,7 +55,7 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-// A value that is its bound is within it, though the nearest float32 of either is beyond.
+// A value that is equal to its bound is within the bounds, even if the nearest float32 is beyond it.
 func TestBoundsAreWithin(t *testing.T) {
 	d, err := FromRows("own", [][]float32{{0.1, -0.8}, {0, 0.3}}, []int32{0, 1})
 	if err != nil {
@@ -72,8 +72,8 @@ func TestBoundsAreWithin(t *testing.T) {
 	}
 }
 
-// A value outside its bounds counts as the nearer bound, in rows with and without zeros that are not
-// stored, so that a record changes nothing but itself.
+// A value outside its bounds counts as the nearer bound. This also holds for rows that do not store their
+// zeros, so a record changes only itself.
 func TestClamped(t *testing.T) {
 	d, err := FromRows("own", [][]float32{{7, -1, 5}, {0, math.MaxFloat32, -math.MaxFloat32}, {1, 2, 3}}, []int32{0, 1, 0})
 	if err != nil {
@@ -99,8 +99,8 @@ func TestClamped(t *testing.T) {
 	}
 }
 
-// What does not fit is reported of every column, once each, and by the column's name where it has
-// one; of so many columns that they have no end, of some.
+// The error lists every column that does not fit once, by its name if it has one. If there are very many,
+// it lists only some.
 func TestMisfitsOfAllColumns(t *testing.T) {
 	d, err := FromRows("own", [][]float32{{1, 98, 3}, {1, 99, -5}, {7, 1, 1}}, []int32{0, 1, 0})
 	if err != nil {

@@ -68,9 +68,9 @@ func without(d *Dataset, k int) *Dataset {
 	return out
 }
 
-// A record that leaves takes no other to the other side, where records are split each by
-// itself: the training sets of neighbours are neighbours. By the number of rows most are
-// dealt anew.
+// If each record is assigned by its own hash, removing one record moves no other record to the other side
+// of the split. So the training sets of neighbouring data sets are neighbours. A split that depends on the
+// number of rows moves most records.
 func TestSplitByRecordKeepsNeighbours(t *testing.T) {
 	full := tiny(400)
 	moved := func(split func(*Dataset, *rng.Root) (Subset, Subset, error), k int) (moved int) {
@@ -106,8 +106,9 @@ func TestSplitByRecordKeepsNeighbours(t *testing.T) {
 	}
 }
 
-// Four fifths are for training, by expectation (4 standard deviations of 20,000 draws:
-// a false alarm in 16,000), each row is on one side, and seeds split differently.
+// On average, four fifths of the records are for training. The tolerance is 4 standard deviations of
+// 20,000 draws, so a false alarm has a probability of 1/16,000. Each row is on one side, and different
+// seeds give different splits.
 func TestSplitByRecordIsFourFifths(t *testing.T) {
 	const n = 20_000
 	d := tiny(n)
@@ -222,7 +223,8 @@ func TestHashIsOfTheContent(t *testing.T) {
 	}
 }
 
-// Blocks give the digest of the numbers one after another, whatever their sizes.
+// The digest of several blocks is that of all their numbers one after another, for any sizes of the
+// blocks.
 func TestHashOfBlocks(t *testing.T) {
 	for _, features := range []int{1, 7, blockBytes/8 - 1, blockBytes / 8, blockBytes/8 + 1, 3 * blockBytes / 8, 5000} {
 		d := tiny(9)
@@ -307,8 +309,7 @@ func TestCheckFindsSharedRecords(t *testing.T) {
 	}
 }
 
-// A data set that is filled by hand and not valid is refused by both splits, in the words of
-// Validate.
+// Both splits refuse a data set that was filled by hand and is not valid, with the error of Validate.
 func TestSplitsRefuseWhatIsNotValid(t *testing.T) {
 	for want, spoil := range map[string]func(*Dataset){
 		"training rows = 99":                        func(d *Dataset) { d.Train = 99 },
@@ -335,7 +336,7 @@ func TestSplitsRefuseWhatIsNotValid(t *testing.T) {
 	}
 }
 
-// All rows of a data set are held once, in order.
+// All returns every row of a data set once, in order.
 func TestAllRowsAreHeld(t *testing.T) {
 	d := &Dataset{Label: make([]int32, 3)}
 	if all := d.All(); all.Data != d || !slices.Equal(all.Rows, []int32{0, 1, 2}) {

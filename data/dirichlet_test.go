@@ -22,8 +22,8 @@ func largestShare(t *testing.T, parts []Subset, classes int) float64 {
 	return sum / float64(len(parts))
 }
 
-// Parts are disjoint and of equal size at every concentration; labels are skewed
-// for a small one and even for a large one.
+// Parts are disjoint and of equal size for every concentration. The labels of a part are skewed if the
+// concentration is small, and even if it is large.
 func TestDirichletSkewsLabels(t *testing.T) {
 	const rows, classes, clients = 2003, 10, 10
 	d := &Dataset{Name: "labels", Features: 1, Classes: classes, Start: make([]int, rows+1)}

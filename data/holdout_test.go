@@ -34,8 +34,8 @@ func records(s Subset) []string {
 	return all
 }
 
-// Which records are held out depends on neither their order nor which others there are: of a
-// sorted file those held out are as the others.
+// Whether a record is held out does not depend on the order of the records or on the other records. So in
+// a sorted file, the held-out records are like the others.
 func TestHoldOutIsByRecord(t *testing.T) {
 	const n = 6000
 	d := sorted(n)
@@ -83,8 +83,8 @@ func TestHoldOutIsByRecord(t *testing.T) {
 	}
 }
 
-// Copies of a record are held out one by one, so that a part of them is. One that leaves takes one
-// record from one side, whichever row it was.
+// Copies of a record are assigned one by one, so a part of them is held out. Removing one copy, in
+// whichever row, removes one record from one side.
 func TestHoldOutOfCopies(t *testing.T) {
 	const n = 3000
 	d := sorted(n)
@@ -125,7 +125,7 @@ func gone(before, after Subset) int {
 	return n + len(left)
 }
 
-// What cannot be held out is refused, and the error says what to change.
+// If no records can be held out, the error says what to change.
 func TestHoldOutRefuses(t *testing.T) {
 	d := sorted(12)
 	for _, tt := range []struct {
@@ -158,7 +158,7 @@ func TestHoldOutRefuses(t *testing.T) {
 	}
 }
 
-// Copies of a record are one distinct record.
+// Copies of a record count as one distinct record.
 func TestDistinct(t *testing.T) {
 	d := sorted(10)
 	copies := Subset{d, []int32{0, 1, 1, 2, 1, 9}}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The label * stands for all others, but a missing label is none of them unless it is listed.
+// The label * stands for all labels that are not listed. A missing label is not among them, unless the map
+// lists its text.
 func TestOtherLabelsAreNotMissing(t *testing.T) {
 	l, err := ParseLabels("yes=1,NA=0,*=0")
 	if err != nil {
@@ -76,7 +77,8 @@ func TestParseLabels(t *testing.T) {
 	}
 }
 
-// The label * stands for all that are not listed, and not for an empty one. In quotes it is a label.
+// The label * stands for all labels that are not listed, but not for an empty one. In quotes it is an
+// ordinary label.
 func TestOtherLabels(t *testing.T) {
 	for text, want := range map[string]map[string]int32{
 		"normal.,*":              {"normal.": 0, "smurf.": 1, " * ": 1},
@@ -111,8 +113,8 @@ func TestOtherLabels(t *testing.T) {
 	}
 }
 
-// Whatever a label map says, what is read of it has as many names as classes, each of which
-// its own name stands for.
+// Any text of a label map is refused, or gives as many names as classes, and each name stands for its
+// class.
 func FuzzParseLabels(f *testing.F) {
 	for _, text := range []string{"ham,spam", "no=0,yes=1", "1..3", "0,1..2", "=,=", "1=1,2=0,3=1", `"a,""b"=1,c=0`,
 		"-9000000000000000000..9000000000000000000", "9223372036854775806..9223372036854775807"} {

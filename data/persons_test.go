@@ -50,8 +50,8 @@ func bag(s Subset) map[string]int {
 	return counts
 }
 
-// Which records of a person are kept depends neither on the order of the file nor on other persons, so a
-// person who is left out takes away at most k records: the neighbouring relation of dp.Mechanism.Group.
+// Which records of a person are kept does not depend on the order of the file or on other persons. So
+// removing a person removes at most k records. This is the neighbouring relation of dp.Mechanism.Group.
 func TestAtMostIsOfEachPersonAlone(t *testing.T) {
 	root := rng.New(5)
 	for _, k := range []int{1, 2, 3, 9} {
@@ -99,7 +99,7 @@ func TestAtMostIsOfEachPersonAlone(t *testing.T) {
 	}
 }
 
-// All records of a person are on one side, and the side depends on the person only.
+// All records of a person are on the same side of the split. The side depends only on the person.
 func TestPersonsAreOnOneSide(t *testing.T) {
 	root := rng.New(3)
 	sides := func(d *Dataset) map[PersonKey]int {
@@ -129,7 +129,8 @@ func TestPersonsAreOnOneSide(t *testing.T) {
 	}
 }
 
-// What would put the records of a person on two sides, or with two clients, is refused.
+// Splits and partitions that would put the records of a person on both sides, or give them to two clients,
+// are refused.
 func TestPersonsAreNotTornApart(t *testing.T) {
 	root, d := rng.New(3), visits(t, 20, 3, 1, "")
 	if _, _, err := Split(d, root); err == nil || !strings.Contains(err.Error(), "by record") {

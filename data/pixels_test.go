@@ -38,7 +38,7 @@ func TestParsePixelGrid(t *testing.T) {
 	}
 }
 
-// Rows of every kind are pictures: dense and sparse, with the channels first and last.
+// Rows of every kind become images: dense and sparse ones, with the channels first or last.
 func TestPictures(t *testing.T) {
 	dense := (&Dataset{Name: "d", Classes: 2, Label: []int32{0, 1}}).WithDense(6, []float32{0, 1, 2, 3, 4, 5, 10, 0, 0, 0, 0, 255})
 	sparse := &Dataset{Name: "s", Classes: 2, Features: 6, Label: []int32{0, 1}, Start: []int{0, 5, 7},
@@ -80,7 +80,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// Numbers in [0, 1] are not whole pixels: read as levels of 255, they would be black images.
+// Numbers in [0, 1] are refused as whole pixels. If they were read as levels up to 255, the images would
+// be black.
 func TestWholePixels(t *testing.T) {
 	r := PixelRange{High: 255, Whole: true}
 	if p, ok := r.Pixel(17); p != 17 || !ok {

@@ -89,10 +89,11 @@ func TestPrivateBounds(t *testing.T) {
 	}
 }
 
-// The whole mechanism is attacked: how often the largest bound is that of the bin of 1024 may differ by a
-// factor of exp(ε) at most between data sets with k and k−1 records in this bin. The scale must be 2. With
-// a scale of 1 the threshold would be 11, so the noise would decide at k = 9, and the factor would be e.
-// Each comparison is wrong with probability below 1e-5 (4.3 standard deviations of a - exp(ε)·b).
+// This test attacks the whole mechanism on two neighbouring data sets: k and k−1 of their records are in
+// the bin of 1024. The probability that the largest bound is that of this bin may differ by a factor of at
+// most exp(ε). For this, the scale of the noise must be 2. With a scale of 1 the threshold would be 11, so
+// the noise would decide at k = 9, and the factor would be e. Each comparison is wrong with probability
+// below 1e-5 (4.3 standard deviations of a - exp(ε)·b).
 func TestPrivateBoundsOfNeighbours(t *testing.T) {
 	const epsilon, draws, k = 0.5, 8_000, 9
 	share := func(k int) (n float64) {
@@ -124,7 +125,8 @@ func TestPrivateBoundsOfNeighbours(t *testing.T) {
 	}
 }
 
-// Noisy bounds of few rows may make all records equal. Then the error for an empty test set says so.
+// With few rows, noisy bounds may make all records equal. If this leaves the test set empty, the error
+// says so.
 func TestSplitOfRecordsThatNoiseMadeEqual(t *testing.T) {
 	const note = "the noise hid the numbers of 1 column"
 	d := &Dataset{Name: "few", Features: 1, Classes: 2, Label: make([]int32, 9), Note: note, Index: []int32{0}, Value: make([]float32, 9)}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Scaled multiplies what a model sees, of rows and of pixels, and changes nothing else.
+// Scaled multiplies the features that a model sees, of rows and of pixels, and changes nothing else.
 func TestScaled(t *testing.T) {
 	sparse := tiny(10)
 	dense := sparse.WithDense(2, []float32{1, -2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
@@ -65,8 +65,7 @@ func imagesOf(t *testing.T) *Dataset {
 	}}
 }
 
-// Dense rows are rows, with every column in each; what breaks their description is
-// said.
+// Dense rows contain every column. If they break the rules in the documentation, the error says how.
 func TestDenseRows(t *testing.T) {
 	d := tiny(3).WithDense(2, []float32{1, 0, 3, 4, 5, 6})
 	if err := d.Validate(); err != nil || !d.Dense() || tiny(3).Dense() || imagesOf(t).Dense() {
@@ -97,7 +96,7 @@ func TestDenseRows(t *testing.T) {
 	}
 }
 
-// Both ends of the range are in it.
+// Both ends of the range of the input scale are allowed.
 func TestRangeOfTheInputScale(t *testing.T) {
 	for x, good := range map[float64]bool{
 		MinInputScale: true, MaxInputScale: true, math.Nextafter(MinInputScale, 0): false,

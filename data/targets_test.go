@@ -29,8 +29,8 @@ func houses(t *testing.T, b data.TargetBounds) *data.Dataset {
 	return d
 }
 
-// The bounds are ±1 on the scale of models. What is outside counts as the nearer one, and what is inside comes
-// back in its unit.
+// Models see the bounds of a target as −1 and 1. A target outside counts as the nearer bound. A target
+// inside can be converted back to its unit.
 func TestTargetsAreScaled(t *testing.T) {
 	for _, b := range []data.TargetBounds{{Low: 0, High: 10}, {Low: -3e38, High: 3e38}, {Low: 1e6, High: 1e6 + 1}, {Low: -1e-9, High: 0}} {
 		for _, part := range []float64{0, 0.1, 0.5, 0.9, 1} {
@@ -59,7 +59,8 @@ func TestTargetsAreScaled(t *testing.T) {
 	}
 }
 
-// A target is a finite decimal number. An error never has what was read, which belongs to a record.
+// A target is a finite decimal number. An error never contains the text that was read, because it belongs
+// to a record.
 func TestTargetsAreRead(t *testing.T) {
 	b := data.TargetBounds{Low: 0, High: 100}
 	for text, want := range map[string]float32{"50": 0, "+75": 0.5, "1e2": 1, "-1e999": -1, "1e999": 1, "1e-999": -1, "25.0": -0.5} {
@@ -102,7 +103,7 @@ func TestTargetBounds(t *testing.T) {
 	}
 }
 
-// A reader expects classes or targets: one of them, and never what the records would show.
+// A reader expects either classes or targets. Its errors never show values of records.
 func TestExpect(t *testing.T) {
 	labels, err := data.ParseLabels("no,yes,maybe")
 	if err != nil {
@@ -126,7 +127,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// Everything that makes one data set of another keeps the targets, and the digest covers them.
+// Every function that makes another data set from one keeps the targets with their rows. The digest covers
+// the targets.
 func TestTargetsStayWithTheirRows(t *testing.T) {
 	b := data.TargetBounds{Low: 0, High: 30}
 	d := houses(t, b)
@@ -179,7 +181,7 @@ func TestTargetsStayWithTheirRows(t *testing.T) {
 	}
 }
 
-// Two rows that differ only in the target are two records, on whatever side of a split each is.
+// Two rows that differ only in the target are two records, and each may be on either side of a split.
 func TestRecordsDifferByTheirTargets(t *testing.T) {
 	rows := make([][]float32, 200)
 	values := make([]float64, len(rows))

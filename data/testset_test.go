@@ -8,7 +8,7 @@ import (
 	"proactivedp/data"
 )
 
-// The test set has the form of the training set, dense or sparse, whatever it had itself.
+// The test set gets the form of the training set (dense or sparse), whichever form it had.
 func TestWithTest(t *testing.T) {
 	dense := func() *data.Dataset {
 		d := &data.Dataset{Name: "dense", Classes: 2, Label: []int32{1, 0}}

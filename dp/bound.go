@@ -22,10 +22,10 @@ const (
 // Bound is an accountant's answer: ε at a given δ, or δ at a given ε. It also holds everything that must
 // be reported with such a number.
 //
-// The true value lies in [Lower, Upper]. If nothing is proved from below, the lower end is 0. If nothing
-// is proved from above, as for every Approximation, the upper end is +Inf. Epsilon and Delta are the best
-// single numbers: for an Upper bound, they are the upper end. For the number that was given, all three
-// fields hold that number.
+// Of ε and δ, one was given and the other was computed. Each has three fields: a lower end, the best single number
+// (Epsilon, Delta) and an upper end. For the given number, all three are equal. The true value of the computed number
+// lies between its two ends. If nothing is proved from below, the lower end is 0. If nothing is proved from above, as for
+// every Approximation, the upper end is +Inf. For an Upper bound, the best single number is the upper end.
 type Bound struct {
 	EpsilonLower, Epsilon, EpsilonUpper float64
 	DeltaLower, Delta, DeltaUpper       float64

@@ -8,8 +8,8 @@ import (
 	"proactivedp/dp"
 )
 
-// A bound that is read back is the bound that was written, and promises no more where a number
-// is null or missing: an upper end of 0 would be a guarantee that nobody has proved.
+// A bound is read back as written. A number that is null or missing promises nothing: as an upper end of
+// 0, it would be a guarantee that nobody has proved.
 func TestBoundReadsBack(t *testing.T) {
 	upper := dp.Bound{Epsilon: 1, EpsilonUpper: 1, DeltaLower: 1e-5, Delta: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper,
 		Accountant: "rdp", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson}

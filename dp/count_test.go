@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is no size is 0, which no mechanism may have, and its round is counted, so that
-// Mechanism.Validate sees it.
+// An invalid batch size is 0, which no mechanism allows. Its round is counted, so that Mechanism.Validate
+// reports it.
 func TestSizesThatAreNone(t *testing.T) {
 	for _, s := range []Sizes{ConstantSizes(0), ConstantSizes(-5), ConstantSizes(math.MinInt), ListSizes{},
 		ListSizes{-3},
@@ -27,7 +27,7 @@ func TestSizesThatAreNone(t *testing.T) {
 	}
 }
 
-// A ledger whose counts an int does not hold has no sum.
+// If an int cannot hold the sum of a ledger's counts, there is no sum.
 func TestLedgersDoNotOverflow(t *testing.T) {
 	for _, events := range [][]Event{
 		{{Count: math.MaxInt, SampleSize: 2}}, {{Count: math.MaxInt, SampleSize: 1}, {Count: 1, SampleSize: 3}},

@@ -166,7 +166,7 @@ func TestMechanismReportsEveryProblem(t *testing.T) {
 	}
 }
 
-// What vanishes when it is rounded to float32 would be released without noise.
+// Numbers that become 0 in float32 would be released without noise, so such scales are refused.
 func TestScalesThatFloat32CannotHold(t *testing.T) {
 	for _, c := range []struct{ clip, sigma float64 }{{1e-40, 1}, {1e40, 1}, {1e-20, 1e-20}, {1e20, 1e20}} {
 		m := mechanism(Poisson, 1, 10)
@@ -177,7 +177,7 @@ func TestScalesThatFloat32CannotHold(t *testing.T) {
 	}
 }
 
-// A sequence that never fills K is not followed for ever.
+// If a sequence of batch sizes never reaches K, Cut stops.
 func TestCutStopsAtMaxRounds(t *testing.T) {
 	if r := Cut(ListSizes{1}, math.MaxInt); r.Rounds != MaxRounds+1 {
 		t.Errorf("%d rounds, want to stop at %d", r.Rounds, MaxRounds+1)

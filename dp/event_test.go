@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// An event has a rate or sizes, not both and not neither, and all its problems are
-// told at once.
+// An event has either a rate or sizes. All its errors are reported at once.
 func TestEventValidate(t *testing.T) {
 	good := Event{Sampling: Poisson, Adjacency: AddOrRemove, NoiseMultiplier: 1, Rate: 0.1, Count: 1}
 	for _, c := range []struct {

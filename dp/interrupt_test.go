@@ -15,8 +15,7 @@ import (
 
 var errStop = errors.New("that is enough")
 
-// Whatever it is asked, no accountant begins when its context is done, and the
-// error is the context's cause.
+// No accountant begins if its context is already cancelled. The error is the context's cause.
 func TestAccountantsRefuseAContextThatIsDone(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errStop)
@@ -37,9 +36,8 @@ func TestAccountantsRefuseAContextThatIsDone(t *testing.T) {
 	}
 }
 
-// A release of thousands of different rounds takes every accountant that looks
-// at each of them some seconds; none is gone on with for a second after its
-// context is done, or for some on a machine that has much other work.
+// For thousands of different rounds, accountants take some seconds. After its context is cancelled, each
+// stops within a second, or within some on a busy machine.
 func TestAccountantsStopSoon(t *testing.T) {
 	var events []dp.Event
 	for i := range 20_000 {

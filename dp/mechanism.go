@@ -300,8 +300,8 @@ const roundingOfRelease = 1e-6
 
 // CheckRelease returns an error if u cannot be the release of a round that sampled the given number of
 // records and drew its noise from the stream s. It subtracts the noise. The rest is the sum of the clipped
-// gradients, so its norm must be at most C times the number of records. A wrong σ is detected only if it
-// changes the noise by more than that.
+// gradients, so its norm must be at most C times the number of records. So a slightly wrong σ can go unnoticed. It is
+// certain to be detected only if it changes the noise, in norm, by more than twice that.
 func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
 	if m == nil || !(m.ClipNorm > 0) {
 		return errors.New("no Mechanism, or one without a clipping norm")

@@ -19,8 +19,8 @@ func of(noise dp.Noise, sigma float64) []dp.Event {
 		Noise: noise}}
 }
 
-// Two lists that name one client of one run are refused, also where one of them says of
-// no client which, and also at another σ; what names nothing shares nothing.
+// Two lists that name the same client of the same run are refused, also if one of them names no client,
+// and also with different σ. Lists that name no noise are accepted.
 func TestComposeRefusesSharedNoise(t *testing.T) {
 	seed := func(run uint64, client int) dp.Noise {
 		return dp.Noise{Name: rng.Name{Root: "seed:1", Run: run}, Client: client}
@@ -61,7 +61,7 @@ func TestComposeRefusesSharedNoise(t *testing.T) {
 	}
 }
 
-// A file has the rounds of a release under one name.
+// A file names the noise of all rounds of a release once.
 func TestReleases(t *testing.T) {
 	named := dp.Noise{Name: rng.Name{Root: "seed:1", Run: 4}, Client: 2}
 	events := slices.Concat(of(named, 1), of(dp.Noise{}, 2), of(named, 1))
@@ -96,7 +96,7 @@ func ExampleCompose() {
 	// 2 <nil>
 }
 
-// Of several lists that share their noise with a later one the first is named, every time.
+// If several lists share their noise with a later one, the error always names the first.
 func TestComposeNamesTheSameListsEveryTime(t *testing.T) {
 	name := rng.Name{Root: "seed:1"}
 	var lists [][]dp.Event
@@ -111,8 +111,8 @@ func TestComposeNamesTheSameListsEveryTime(t *testing.T) {
 	}
 }
 
-// A release that is read back has its name on every round, of whatever client: else two of one
-// noise, read from two reports, would be composed as if they were independent.
+// A release that is read back has its name on every round, for any client. Otherwise two reports with the
+// same noise would be composed as if they were independent.
 func TestReleaseIsReadBackWithItsNoise(t *testing.T) {
 	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, SampleSize: 5,
 		DatasetSize: 100, Count: 10, Noise: dp.Noise{Name: rng.New(3).Name(), Client: 1}}
@@ -138,8 +138,8 @@ func TestReleaseIsReadBackWithItsNoise(t *testing.T) {
 	}
 }
 
-// A ledger is read back from JSON as it was written, with the noise of every round: else what a
-// client released is forgotten, and what it goes on from by it is released a second time.
+// A ledger is read back from JSON as written, with the noise of every round. Otherwise releases of a
+// client would be forgotten, and a resumed client would release rounds a second time.
 func TestLedgerIsReadBack(t *testing.T) {
 	var l dp.Ledger
 	for _, size := range []int{5, 5, 7} {

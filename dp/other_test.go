@@ -9,8 +9,8 @@ import (
 	"proactivedp/dp"
 )
 
-// A release that is not a round of training has its own fields and no others, and accountants that do
-// not compose it refuse it.
+// A release that is not a round of training has only its own fields. Accountants that cannot compose it
+// refuse it.
 func TestOtherReleasesAreChecked(t *testing.T) {
 	laplace := dp.Event{Other: dp.LaplaceNoise, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Count: 1}
 	approximate := dp.Event{Other: dp.ApproximateDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, Epsilon: 1, Delta: 1e-6, Count: 1}

@@ -36,9 +36,9 @@ func TestNoHonestReleaseIsLonger(t *testing.T) {
 	}
 }
 
-// The noise of an exact mechanism is larger by what its lattice takes, and so is the bound. At
-// the most noise, four million coordinates and Cσ = 2^20, that is 3.8Cσ of 2,048Cσ, where a
-// tail of 0.1 has 2.4Cσ: without it honest releases would be longer, all but a few.
+// The noise of an exact mechanism is larger, because of its lattice, and so is the bound. At the largest
+// noise, with four million coordinates and Cσ = 2^20, the lattice adds 3.8Cσ to 2,048Cσ. The margin of a
+// tail of 0.1 is only 2.4Cσ, so without this addition nearly all honest releases would exceed the bound.
 func TestNoExactReleaseIsLonger(t *testing.T) {
 	m := dp.Mechanism{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 0x1p20 / dp.MaxExactNoise,
 		NoiseMultiplier: dp.MaxExactNoise, DatasetSize: 10, Sizes: dp.ConstantSizes(1), Exact: true}

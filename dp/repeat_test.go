@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A round more than an int counts is a new event: the count of the last one does not wrap.
+// If an int cannot count one more round, the round becomes a new event, and the count does not wrap
+// around.
 func TestLedgerRepeatsNotBeyondAnInt(t *testing.T) {
 	var l Ledger
 	l.Record(Event{SampleSize: 1, DatasetSize: 10, NoiseMultiplier: 1, Count: math.MaxInt})

@@ -25,7 +25,8 @@ func poissonRounds() dp.Event {
 	return dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 6, Rate: 0.01, Count: 10_000}
 }
 
-// Every pair of names is classified or refused, and every name has a natural partner.
+// Every pair of a sampling and an adjacency is either a Scheme or refused, and every sampling has a
+// natural adjacency.
 func TestSchemesAreClassified(t *testing.T) {
 	seen := map[dp.Scheme]string{}
 	for _, s := range dp.Samplings() {
@@ -59,8 +60,8 @@ func TestSchemesAreClassified(t *testing.T) {
 	}
 }
 
-// Rounds that an accountant does not know, or that name no sampling or adjacency, get no number:
-// here and from every accountant.
+// Rounds with an unknown scheme, or without sampling or adjacency, get no number, from this package and
+// from every accountant.
 func TestUnknownSchemesAreRefused(t *testing.T) {
 	for _, set := range []func(*dp.Event){
 		func(e *dp.Event) { e.Sampling = "bins" },
@@ -107,8 +108,8 @@ func TestUnknownSchemesAreRefused(t *testing.T) {
 	}
 }
 
-// Every field of an Event decides: another value changes what an accountant says, or is refused.
-// A new field fails here until it is classified, so that no accountant can pass over it.
+// Every field of an Event matters: another value changes the answer of an accountant, or is refused. The
+// test fails for a new field until it is classified here, so that no accountant can ignore it.
 func TestEveryFieldOfAnEventCounts(t *testing.T) {
 	byRate := poissonRounds()
 	bySize := byRate
@@ -285,8 +286,8 @@ func TestShuffledRoundsThatChangeWithinAnEpoch(t *testing.T) {
 	}
 }
 
-// A pass that has begun counts, and batches are whole: rounds that are no whole number of passes
-// cost as much as the next whole number does.
+// An epoch that has begun counts as a whole one. So a number of rounds that is no whole number of epochs
+// costs as much as the next whole number.
 func TestEpochsOfShuffledBatches(t *testing.T) {
 	for _, c := range []struct {
 		e               dp.Event
@@ -311,8 +312,8 @@ func TestEpochsOfShuffledBatches(t *testing.T) {
 	}
 }
 
-// A ledger or a release with a key that is unknown or missing, or with rounds of an unknown
-// scheme, is no ledger: a round that is not understood would be counted as another.
+// A ledger or a release with an unknown or missing key, or with an unknown scheme, is refused. Otherwise a
+// round that is not understood would be counted as another one.
 func TestLedgersAreReadWhole(t *testing.T) {
 	var l dp.Ledger
 	l.Record(poissonRounds())

@@ -70,7 +70,9 @@ func (s ListSizes) String() string {
 	return "list:" + strings.Join(parts, ",")
 }
 
-// ParseSizes reads a sequence such as "26", "linear:10,0.5", "poly:10,0.5,1.5" or "list:5,10,20".
+// ParseSizes reads a sequence of sample sizes: "26" (each round has 26 records), "linear:10,0.5" (round i has
+// ⌊10 + 0.5·i⌋), "poly:10,0.5,1.5" (⌊10 + 0.5·i^1.5⌋) or "list:5,10,20" (the last size repeats). The first round is
+// round 0.
 func ParseSizes(text string) (Sizes, error) {
 	bad := func(want string) (Sizes, error) {
 		return nil, fmt.Errorf("sample size = %q, must be %s", text, want)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever a sequence of sample sizes says, what is read of it has sizes in [1, 2^31-1] in
-// every round, and is read again from what it is written as.
+// Any accepted text of a sequence of batch sizes gives sizes in [1, 2^31-1] in every round, and can be
+// read back from its own text.
 func FuzzParseSizes(f *testing.F) {
 	for _, text := range []string{
 		"26", "1e4", "linear:10,0.5", "poly:10,0.5,1.5", "list:5,10,20",

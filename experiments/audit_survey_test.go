@@ -10,7 +10,7 @@ import (
 	"proactivedp/audit"
 )
 
-// A cell that is in the folder is not measured again, one of other options is.
+// A cell whose result is in the folder is not measured again. A cell with other options is measured.
 func TestSurveyGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	o := audit.DefaultOptions()
@@ -45,7 +45,7 @@ func TestSurveyGoesOn(t *testing.T) {
 	}
 }
 
-// What is not a survey's is neither overwritten nor read.
+// Files that a survey did not write are neither overwritten nor read.
 func TestSurveyRefusesOthersFiles(t *testing.T) {
 	for _, name := range []string{surveyReadme, surveyTable} {
 		dir := t.TempDir()
@@ -68,8 +68,8 @@ func TestSurveyRefusesOthersFiles(t *testing.T) {
 	}
 }
 
-// The page says of each fault the finest size with a power of 0.9, by the interval,
-// and the next one.
+// For each fault, the page names the least obvious size whose power is surely at least 0.9, and the next
+// smaller size.
 func TestSurveyPage(t *testing.T) {
 	s := &survey{o: audit.DefaultOptions(), cells: []AuditPower{
 		{Fault: audit.NoFault, Runner: audit.Virtual, Runs: 2000, Audits: 50},

@@ -32,8 +32,8 @@ func guess(asked map[ChoiceRequest]int) Chooser {
 	}
 }
 
-// The figures of budgets hold every method with its certified ε and its gradients,
-// and ask once for what they show.
+// The figures of budgets have every method with its certified ε and its gradients. The trainings that
+// several of them show are requested only once.
 func TestFiguresOfBudgets(t *testing.T) {
 	figures, err := Select([]string{"phishing-equal-epsilon", "phishing-budget", "phishing-sampling"})
 	if err != nil {
@@ -122,7 +122,7 @@ func TestTightPlan(t *testing.T) {
 	}
 }
 
-// Runs that diverged count as accuracy 0 in the means of a figure of budgets, which says so.
+// In the means of a figure of budgets, diverged runs count as accuracy 0. The caption says so.
 func TestBudgetsSayWhatDiverged(t *testing.T) {
 	for want, accuracy := range map[string][]float64{"": {0.9, 0.8, 0.7},
 		" 1 run of accuracy 0 is in the means: it diverged.":     {0.9, 0, 0.7},
@@ -134,7 +134,7 @@ func TestBudgetsSayWhatDiverged(t *testing.T) {
 	}
 }
 
-// What a line needs for an accuracy is read between its points by log ε.
+// The ε that a line needs for an accuracy is interpolated between its points, by log ε.
 func TestNeeded(t *testing.T) {
 	l := plots.Line{X: []float64{0.01, 0.1, 1}, Y: []float64{0.5, 0.7, 0.9}}
 	for accuracy, want := range map[float64]string{
@@ -146,8 +146,8 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
-// The σ beside a certified ε is not below the one that this was accounted for: who takes it
-// from the table pays no more.
+// In the table, σ is rounded up. So whoever uses the printed σ pays no more than the certified ε next to
+// it.
 func TestEqualRowsRoundNoiseUp(t *testing.T) {
 	for sigma, want := range map[float64]string{19.29962: "19.3", 8.640001: "8.641", 2: "2"} {
 		p := priced{accuracy: []float64{0.9}}
@@ -176,7 +176,7 @@ func TestLinesShareTheirMethodsColour(t *testing.T) {
 	}
 }
 
-// Two levels that the paper states can be told apart without colours.
+// Two levels that the paper states can be distinguished without colours.
 func TestStatedLevelsAreDistinct(t *testing.T) {
 	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
 	levels := s.statedLines([]plots.Line{{X: []float64{1, 2}}})
@@ -185,8 +185,9 @@ func TestStatedLevelsAreDistinct(t *testing.T) {
 	}
 }
 
-// Series that a folder has are kept with their rows, even if they would be chosen in another way now. The manifest
-// says what made them. Published results are rows of their own, but not of drawn data.
+// Series that are already in a folder keep their rows, even if they would be chosen in another way now.
+// The manifest says what made them. Published results get their own rows, but not in figures of drawn
+// data.
 func TestSeriesAreAdded(t *testing.T) {
 	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
 	others := []published{{"A", "model", "A 2020", 3, 0.5}}

@@ -11,8 +11,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// A caption says who holds a record as the partition deals it: what a record pays for hangs
-// on that, and with shards it is the rounds of one client.
+// A caption says who holds each record, because the cost of a record depends on it: with shards, a record
+// pays only for the rounds of one client.
 func TestCaptionsSayWhoHoldsARecord(t *testing.T) {
 	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
 	d, err := synth.Make("synth-phishing", rng.New(1))
@@ -38,7 +38,7 @@ func TestCaptionsSayWhoHoldsARecord(t *testing.T) {
 	}
 }
 
-// A caption says the δ that its ε are of.
+// A caption names the δ for which its ε hold.
 func TestCaptionsSayTheirDelta(t *testing.T) {
 	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
 	f := &figureConfig{source: train.NewSource(drawn()), seeds: 1, scale: 1}
@@ -52,7 +52,7 @@ func TestCaptionsSayTheirDelta(t *testing.T) {
 	}
 }
 
-// A caption says in words which delay the runs had, a number of rounds or not.
+// A caption says in words which delay the runs had, also if it is not a number of rounds.
 func TestCaptionsSayTheirDelay(t *testing.T) {
 	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
 	f := &figureConfig{source: train.NewSource(drawn()), seeds: 1, scale: 1}
@@ -69,7 +69,7 @@ func TestCaptionsSayTheirDelay(t *testing.T) {
 	}
 }
 
-// Of data that the paper does not have nothing is said of the paper's K.
+// For data that the paper does not use, the caption does not mention the paper's K.
 func TestCaptionsSpeakOfThePaperWhereItHasTheData(t *testing.T) {
 	for name, of := range map[string]string{"synth-phishing": "the paper's K", "mnist": "the paper's K",
 		"my.libsvm": "the settings' K", "synth-drawn": "the settings' K"} {

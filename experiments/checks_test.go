@@ -15,8 +15,8 @@ import (
 	"proactivedp/train"
 )
 
-// A sweep compares the sample sizes that are asked for, and says so in its manifest, from which
-// it is drawn anew; figures of other kinds are as they were.
+// A sweep compares the requested batch sizes. Its manifest lists them, so it can be drawn again. Other
+// kinds of figures do not change.
 func TestSizesAreAsAsked(t *testing.T) {
 	figures, err := Select([]string{"phishing-logreg-sample-size", "phishing-logreg-delay"})
 	if err != nil {
@@ -60,8 +60,8 @@ func TestSizesAreAsAsked(t *testing.T) {
 	}
 }
 
-// A sweep over what is listed twice, too much of it, or none at all is refused before anything
-// is trained or written.
+// A sweep is refused before anything is trained or written if its list has an element twice, is too long,
+// or is empty.
 func TestSweepsAreBounded(t *testing.T) {
 	many := make([]int, maxSweep+1)
 	for i := range many {
@@ -103,8 +103,8 @@ func TestSweepsAreBounded(t *testing.T) {
 	}
 }
 
-// The ε sweep of one's own data has a training for each epsilon that is asked for, of no more
-// than that, and one without noise.
+// The ε sweep of a user's own data has a training for each requested ε, which costs at most that, and one
+// without noise.
 func TestEpsilonsAreAsAsked(t *testing.T) {
 	source := train.NewSource(drawn())
 	spec := ownSpec(train.Ridge, "own.csv")

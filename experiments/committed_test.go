@@ -13,8 +13,7 @@ import (
 	"proactivedp/internal/results"
 )
 
-// make results makes the committed figures, each by the command that its manifest has, and no
-// others.
+// "make results" makes exactly the committed figures, each with the command in its manifest.
 func TestMakeResultsMakesWhatIsCommitted(t *testing.T) {
 	text, err := os.ReadFile("../Makefile")
 	if err != nil {

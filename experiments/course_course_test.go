@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A client returns when it takes part again after a stage without it; to come late is no
-// return.
+// A client returns if it takes part again after a stage without it. A client that first takes part in a
+// later stage does not count as returning.
 func TestReturnsOfACourse(t *testing.T) {
 	for _, c := range []struct {
 		in   []int

@@ -37,8 +37,8 @@ func courseOf(r LoopRequest) Course {
 	return c
 }
 
-// The figure of a course holds each client of each stage of each seed, and whatever its
-// Loop cannot give is an error.
+// The figure of a course shows each client in each stage for each seed. If its Loop does not give all of
+// them, that is an error.
 func TestFigureOfACourse(t *testing.T) {
 	figures, err := Select([]string{"phishing-course"})
 	if err != nil {

@@ -44,9 +44,9 @@ func handmade(accuracy ...float64) pool.Timed {
 	return t
 }
 
-// Targets are seed by seed, below the reference's end by the spread of its seeds.
-// The speed-up is the ratio of mean times to the target; a series that has a
-// seed which never reaches it has no speed-up.
+// Each seed has its own target: the final accuracy of the reference minus the spread over its seeds. The
+// speed-up is the ratio of the mean times to the target. A series with a seed that never reaches it has no
+// speed-up.
 func TestSummaries(t *testing.T) {
 	all := []series{{name: "reference"}, {name: "fast"}, {name: "never"}}
 	c := newComparison(all, [][]pool.Timed{
@@ -76,7 +76,7 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
-// A target that is met from the start says nothing of delays, and the text says that it is.
+// A target that is reached at the start says nothing about delays. The text says so.
 func TestATargetThatIsMetFromTheStart(t *testing.T) {
 	all := []series{{name: "synchronous"}, {name: "τ = 1"}}
 	const says = "The synchronous run itself is there from the start"
@@ -94,7 +94,7 @@ func TestATargetThatIsMetFromTheStart(t *testing.T) {
 	}
 }
 
-// A run that diverges counts as accuracy 0, and is no error.
+// A diverged run counts as accuracy 0 and is not an error.
 func TestDivergedRunsAreCounted(t *testing.T) {
 	spec := smallSpec()
 	spec.GradComps, spec.NoiseMultiplier, spec.Clip, spec.Eta0 = 6, 1e15, 1e14, 1e10
@@ -111,8 +111,8 @@ func TestDivergedRunsAreCounted(t *testing.T) {
 	}
 }
 
-// Where the reference diverged there is no accuracy to reach, and no time to it: of other seeds
-// there is, and their spread is that of those.
+// If the reference diverged with a seed, that seed has no target accuracy and no time. The other seeds
+// have them, and the spread is computed from those seeds only.
 func TestADivergedReferenceSetsNoTarget(t *testing.T) {
 	lost := handmade(0.5, 0)
 	lost.Diverged, lost.Staleness, lost.Busy, lost.Done = true, nil, nil, nil
@@ -156,8 +156,8 @@ func TestLagRowsDouble(t *testing.T) {
 	}
 }
 
-// A picture says what of its spec the paper does not assume, what befalls
-// messages, and which rows judge.
+// A caption mentions the settings that differ from the paper's, losses and repetitions of messages, and
+// which rows judge the models.
 func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	spec := smallSpec()
 	spec.Partition, spec.Holdout, spec.SampleSize = "dirichlet:0.3", 0.1, "3"
@@ -181,7 +181,8 @@ func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	}
 }
 
-// A picture with times to a target says what the target is, and of two comparisons the second's.
+// A picture with times to a target says what the target is. If there are two comparisons, it also names
+// that of the second.
 func TestCaptionsSayTheTarget(t *testing.T) {
 	spec := smallSpec()
 	run := timedRun(t, spec, 2)
@@ -211,8 +212,8 @@ func TestCaptionsSayTheTarget(t *testing.T) {
 	}
 }
 
-// The data of adaptive sample sizes is every point of the curves, with what the
-// run computed and pays.
+// The data of a figure of adaptive batch sizes contain every point of its curves, with the gradients and
+// the cost of the run.
 func TestAdaptiveDataIsThePicture(t *testing.T) {
 	spec := smallSpec()
 	run := timedRun(t, spec, 4)
@@ -243,7 +244,7 @@ func TestAdaptiveDataIsThePicture(t *testing.T) {
 	}
 }
 
-// A run of sizes that adapt, which diverged, claims no ε: not that of fixed sizes.
+// A run with adaptive batch sizes that diverged claims no ε, not even that of fixed sizes.
 func TestDivergedAdaptiveRunsClaimNothing(t *testing.T) {
 	spec := smallSpec()
 	run := timedRun(t, spec, 4)
@@ -278,8 +279,8 @@ func smallDelays() DelaySpec {
 	return s
 }
 
-// A comparison writes its pictures, goes on from finished runs, and says the same
-// without a folder.
+// A comparison writes its pictures and uses runs that are already finished. Without a folder its text is
+// the same.
 func TestCompareDelays(t *testing.T) {
 	s := smallDelays()
 	dir := t.TempDir()
@@ -381,9 +382,9 @@ func checkFigureFolder(t *testing.T, dir string) {
 	}
 }
 
-// On a real clock a comparison measures what the virtual one foretells: all that is drawn
-// is waited for, the first look is at the same model, Υ holds, and no update is lost. It is
-// marked as what no other run repeats, and finished runs of either runner are kept apart.
+// On a real clock, a comparison measures what the virtual clock predicts: the program waits for every
+// drawn duration, the first evaluation is of the same model, the permissible delay Υ holds, and no update
+// is lost. The result is marked as not repeatable. Finished runs of the two runners are stored separately.
 func TestDelaysOnARealClock(t *testing.T) {
 	spec := DefaultDelaySpec("", "synth-drawn")
 	spec.Train.GradComps, spec.Train.SampleSize, spec.Train.Clients = 120, "6", 3

@@ -94,7 +94,7 @@ func TestSeedsAdvised(t *testing.T) {
 	}
 }
 
-// A run that reaches its target and ends far below it has not reached it.
+// A run that reaches its target but ends far below it does not count as having reached it.
 func TestLostTargetsAreNotReached(t *testing.T) {
 	lost := ended(1, 0.9, 0.92, 0.91)
 	for i := range lost {

@@ -8,8 +8,8 @@ import (
 	"proactivedp/internal/timeline"
 )
 
-// On a timeline a client that has done all its rounds waits for nothing; one that
-// gave its last round up does.
+// On a timeline, a client that has finished all its rounds is not shown as waiting. One that gave up its
+// last round is.
 func TestTimelineOfFinishedClients(t *testing.T) {
 	w := timeline.Window{Rounds: []timeline.Round{
 		{Client: 0, Round: 0, To: 1e6, Arrives: 2e6},

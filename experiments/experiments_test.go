@@ -22,7 +22,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// A README.md that somebody wrote is not taken for the index.
+// A README.md that the program did not write is not replaced by the index.
 func TestIndexReplacesNobodysFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, indexFile)
@@ -231,7 +231,7 @@ func TestUtility(t *testing.T) {
 	}
 }
 
-// What figures are made of must be given, and they must be figures.
+// The function that loads the data must be given. An unknown figure is an error.
 func TestFiguresNeedWhatTheyAreMadeOf(t *testing.T) {
 	figures, err := Select([]string{"phishing-logreg-utility"})
 	if err != nil {
@@ -252,7 +252,7 @@ func TestFiguresNeedWhatTheyAreMadeOf(t *testing.T) {
 	}
 }
 
-// Numbers that would never end are refused at once.
+// Numbers with which a figure would never be finished are refused at once.
 func TestHugeNumbersAreRefused(t *testing.T) {
 	if (pool.UtilitySpec{Sigmas: []float64{1}, Draws: math.MaxInt}).Validate() == nil {
 		t.Error("draws: accepted")

@@ -13,7 +13,7 @@ import (
 	"proactivedp/train"
 )
 
-// A damaged manifest is seen before it stands in an index.
+// A damaged manifest is found before the index lists it.
 func TestDamagedManifestsAreSeen(t *testing.T) {
 	var text bytes.Buffer
 	m := Manifest{Figure: "phishing-logreg-utility", Title: "T", Scale: 0.05}
@@ -56,7 +56,8 @@ func TestDamagedManifestsAreSeen(t *testing.T) {
 	}
 }
 
-// Two calls do not write to one folder: the second is refused by name.
+// Two calls do not write to one folder at the same time: the second is refused, and the error names the
+// folder.
 func TestFoldersBelongToOneCall(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := files.LockFolder(dir)
@@ -81,8 +82,8 @@ func TestFoldersBelongToOneCall(t *testing.T) {
 	}
 }
 
-// The index lists what other commands have written beside the figures, with a picture that a
-// page can show, and nothing that another program has; what is damaged is an error.
+// The index also lists what other commands of this program have written next to the figures, with a
+// picture that a page can show. It lists nothing of other programs. Damaged files are an error.
 func TestIndexListsWhatElseIsThere(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -165,8 +166,8 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 	}
 }
 
-// An index lists a manifest of somebody's hand that names no files, in cells of its table, and
-// says what data lack and that a run is not repeatable.
+// A manifest that was written by hand may name no files. The index lists it with its text in the cells of
+// the table, and says what is missing in its data and that the run is not repeatable.
 func TestIndexOfNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	name := "phishing-logreg-timeline"

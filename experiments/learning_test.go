@@ -17,8 +17,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// What a curve states holds for each of its seeds, of which the split by record gives each
-// another number of records; a target that one of them would miss is refused.
+// The ε of a curve holds for each of its seeds, although the split by record gives them different numbers
+// of records. A target that one of the seeds would miss is refused.
 func TestCurveStatesTheSeedThatCostsMost(t *testing.T) {
 	spec := train.DefaultSpec()
 	spec.Data, spec.GradComps, spec.NoiseMultiplier, spec.Split = "drawn", 520, 2, train.RecordSplit
@@ -58,8 +58,8 @@ func TestCurveStatesTheSeedThatCostsMost(t *testing.T) {
 	}
 }
 
-// A curve ends at what each seed's training by itself ends at, and its table has every
-// point of every seed.
+// A curve ends at the accuracy that each seed's training has by itself. Its table has every point of every
+// seed.
 func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 	spec := train.DefaultSpec()
 	spec.Data, spec.GradComps, spec.NoiseMultiplier, spec.Seed = "drawn", 1040, 2, 5
@@ -107,7 +107,7 @@ func TestCurveEndsWhereTrainingsEnd(t *testing.T) {
 	}
 }
 
-// What a curve cannot be of is said at once.
+// Check reports everything that a curve cannot show at once.
 func TestCheckSaysAll(t *testing.T) {
 	spec := train.DefaultSpec()
 	spec.SeedFromOS, spec.Average = true, "tail:0.5"
@@ -119,7 +119,7 @@ func TestCheckSaysAll(t *testing.T) {
 	}
 }
 
-// No average has two names, and a curve can be of both.
+// "No average" has two names. A curve can use both.
 func TestCheckTakesNoAverage(t *testing.T) {
 	spec := train.DefaultSpec()
 	for _, spec.Average = range []string{"", "none"} {
@@ -129,7 +129,8 @@ func TestCheckTakesNoAverage(t *testing.T) {
 	}
 }
 
-// A picture of a training without noise speaks of no ε, and one with noise says of what it is.
+// Without a certified ε, the caption says that no ε is claimed. Otherwise it says for what and under which
+// conditions ε holds.
 func TestCaptionsClaimWhatThereIs(t *testing.T) {
 	epsilon := 0.1
 	l := LearningCurve{Spec: train.DefaultSpec(), Seeds: 2, TestRows: 3,

@@ -111,7 +111,7 @@ func TestFigureOfANetwork(t *testing.T) {
 	}
 }
 
-// A scale that leaves less than a round is named.
+// A scale at which less than one round is left is refused, and the error names it.
 func TestTooSmallAScaleIsNamed(t *testing.T) {
 	o := options(t, t.TempDir())
 	figures, err := Select([]string{"phishing-logreg-sample-size"})
@@ -149,7 +149,7 @@ func TestStepSizesAreWithAndWithoutNoise(t *testing.T) {
 	}
 }
 
-// Where a step size is not the paper's, the caption says where it is from.
+// If a step size is not the paper's, the caption says where it comes from.
 func TestCaptionsSayWhoFoundTheStepSize(t *testing.T) {
 	const found = ", searched on held-out records"
 	for _, s := range experimentList() {

@@ -16,8 +16,7 @@ func ownSpec(model, dataset string) train.Spec {
 	return s
 }
 
-// Figures of one's own data run all of K that was asked for, of a network as of a linear
-// model.
+// Figures of a user's own data run all of the requested K, for networks and for linear models.
 func TestOwnFiguresAreAsAsked(t *testing.T) {
 	source := train.NewSource(drawn())
 	for _, model := range []string{train.Ridge, "mlp:4"} {
@@ -52,8 +51,8 @@ func TestOwnFiguresAreAsAsked(t *testing.T) {
 	}
 }
 
-// A file that is called as a data set of the paper's has figures of its own names: they do not
-// take the place of the paper's, of which the text states something.
+// If a user's file has the name of one of the paper's data sets, its figures get other names. They do not
+// replace the paper's figures, about which the text makes statements.
 func TestOwnFiguresAreNotThePapers(t *testing.T) {
 	source := train.NewSource(drawn())
 	spec := ownSpec(train.Ridge, "phishing.csv")
@@ -77,7 +76,7 @@ func TestOwnFiguresAreNotThePapers(t *testing.T) {
 	}
 }
 
-// Figures of one's own data are of a sample size that the records allow, and of seeds.
+// Figures of a user's own data need a batch size that the number of records allows, and seeds.
 func TestOwnFiguresNeedRecordsAndSeeds(t *testing.T) {
 	source := train.NewSource(drawn())
 	for _, c := range []struct {
@@ -124,7 +123,7 @@ func TestOwnSizesAreEachOnce(t *testing.T) {
 	}
 }
 
-// One client waits for nobody: there is no figure of delays.
+// A single client never waits for another, so there is no figure of delays.
 func TestOneClientHasNoDelays(t *testing.T) {
 	spec := ownSpec(train.Ridge, "own.csv")
 	spec.Clients, spec.NoiseMultiplier = 1, 1

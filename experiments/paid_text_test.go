@@ -2,7 +2,8 @@ package experiments
 
 import "testing"
 
-// Of two releases the one with the larger ε costs more, one without any ε more than that, and an unknown one most.
+// Of two releases, the one with the larger ε is worse. A release without any ε is worse than that, and an
+// unknown one is worst.
 func TestWhichReleaseIsWorse(t *testing.T) {
 	of := func(least, epsilon string) []string { return []string{least, "", "", "", "", epsilon} }
 	order := [][]string{of("10", "0.9"), of("9", "1"), of("10", ""), of("", "")}

@@ -247,8 +247,10 @@ func (c PredictionCase) combined(ctx context.Context, study propose.Study) ([]Pr
 	return all, err
 }
 
-// PredictionScore says how well three ways of predicting accuracies work, in one case or in all cases together:
-// proxies, the utility graph, and short runs.
+// PredictionScore says how well three ways of predicting a test accuracy work, in one case or in all cases together.
+// The first is the prediction of package propose, from proxies (cheap trainings with smaller batches and less noise). The
+// second is the utility graph (a model trained without noise, to which noise is added once, at the end). The third
+// trains for only an eighth of the rounds.
 type PredictionScore struct {
 	Case      string        `json:"case"`
 	Settings  int           `json:"settings"`
@@ -268,7 +270,8 @@ type PredictionFit struct {
 
 const predictionsTitle = "Errors of predicted test accuracies"
 
-// PredictionReport has predicted and real accuracies, and scores of the ways to predict.
+// PredictionReport compares the test accuracies that were predicted for settings with those of real trainings, and
+// scores three ways of predicting (see [PredictionScore]).
 type PredictionReport struct {
 	Checked []PredictionCheck `json:"checked"`
 	Scores  []PredictionScore `json:"scores"` // of each case, then of all

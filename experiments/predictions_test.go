@@ -16,7 +16,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Spearman's correlation and the medians are those of a case that is counted by hand.
+// Spearman's correlation and the medians agree with a case computed by hand.
 func TestScores(t *testing.T) {
 	var all []PredictionCheck
 	for _, c := range []struct{ predicted, real, utility float64 }{
@@ -40,9 +40,9 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// A check trains every setting that it predicts, and the predictions of drawn data, on
-// which all is known, are near: 12 intervals of 90 % are left more than 5 times with a
-// probability below 0.001, were they independent.
+// A check trains every setting that it predicts. The settings here use drawn data, about which everything
+// is known, so the predictions must be near. If intervals of 90 % were independent, more than 5 of 12
+// would miss with a probability below 0.001.
 func TestPredictionsAreNear(t *testing.T) {
 	base := train.DefaultSpec()
 	base.Data, base.Clients = "synth-drawn", 1
@@ -100,7 +100,7 @@ func TestProposalsAreChecked(t *testing.T) {
 	}
 }
 
-// The proposals that are trained are at least twenty, of data sets that train in seconds.
+// At least twenty proposals are trained, with data sets that train in seconds.
 func TestProposedCasesAreTwenty(t *testing.T) {
 	n := 0
 	for _, c := range ProposedPredictionCases(1) {
@@ -114,7 +114,7 @@ func TestProposedCasesAreTwenty(t *testing.T) {
 	}
 }
 
-// Nothing to check is an error, and nothing that was checked has a report.
+// A check of no settings is an error. If nothing was checked, there is no report.
 func TestNothingToCheck(t *testing.T) {
 	c := PredictionCase{Name: "empty", Base: train.DefaultSpec(), Walks: []float64{6}, Rounds: 60, Clip: 1}
 	_, err := c.Check(t.Context(), nil, 3, pool.Options{})
@@ -137,8 +137,8 @@ func TestNothingToCheck(t *testing.T) {
 	}
 }
 
-// Of one setting, or of a predictor that says the same of all, there is no rank, and the report is
-// JSON all the same.
+// There is no rank correlation for a single setting, or if all predictions are equal. The report can still
+// be written as JSON.
 func TestScoresWithoutARank(t *testing.T) {
 	one := PredictionCheck{Case: "one", Real: 0.9, Prediction: propose.Prediction{Accuracy: 0.8}}
 	alike := []PredictionCheck{{Case: "alike", Real: 0.9}, {Case: "alike", Real: 0.8}}

@@ -28,8 +28,8 @@ func proposalRequest(workers int) (propose.Request, propose.Options) {
 		Trials: pool.Options{Workers: workers}}
 }
 
-// A grid is of all combinations, takes the times of the arithmetic that were asked for, and
-// its best is the most accurate of them; both winners are judged by seeds of their own.
+// A grid has all combinations, and costs at least the requested multiple of the arithmetic. Its best
+// setting is the most accurate one. The two winners are judged with seeds of their own.
 func TestAgainstGrid(t *testing.T) {
 	r, o := proposalRequest(2)
 	r.Rounds = []int{60}
@@ -84,7 +84,7 @@ func TestAgainstGrid(t *testing.T) {
 	}
 }
 
-// What a grid cannot be is said at once.
+// All errors of a grid are reported at once.
 func TestAgainstGridSaysAll(t *testing.T) {
 	r, o := proposalRequest(1)
 	_, empty := AgainstGrid(t.Context(), r, o, propose.Grid{Clips: []float64{1}}, 1, 2)
@@ -102,8 +102,7 @@ func TestAgainstGridSaysAll(t *testing.T) {
 	}
 }
 
-// A fresh check has settings of its own, drawn by its seed alone, all of which are within
-// their ranges, and at least forty.
+// A fresh check has at least forty settings of its own, within their ranges. They depend only on its seed.
 func TestFreshPredictionCases(t *testing.T) {
 	settings := 0
 	for seed := range uint64(20) {
@@ -126,7 +125,8 @@ func TestFreshPredictionCases(t *testing.T) {
 	}
 }
 
-// Pictures with an ε say of what it is, by whom and for which neighbours.
+// Captions with an ε say what it protects, which accountant computed it, and for which neighbouring data
+// sets.
 func TestCaptionsSayOfWhatTheirEpsilonIs(t *testing.T) {
 	setting := train.DefaultSpec()
 	checked := NewPredictionReport([]PredictionCheck{{Case: "a", Setting: setting, Epsilon: 0.1, Real: 0.9}})

@@ -81,9 +81,9 @@ var redrawnFigures = []string{"phishing-logreg-epsilon", "phishing-logreg-sample
 	"phishing-budget", "phishing-equal-epsilon", "phishing-logreg-delay", "phishing-logreg-stragglers",
 	"phishing-logreg-staleness", "phishing-logreg-idle", "phishing-logreg-adaptive", "phishing-logreg-timeline"}
 
-// Figures are drawn anew from their data and manifests, without a training: in the style
-// they had the pictures are the same, in another one they are drawn in that, and nothing
-// else changes. What cannot be drawn so is an error, and stays.
+// Figures are drawn again from their data and manifests, without training. In the same style, the pictures
+// are the same. In another style, only the style changes. A figure that cannot be drawn again is an error,
+// and its files stay.
 func TestRedraw(t *testing.T) {
 	figures, err := Select(redrawnFigures)
 	if err != nil {
@@ -268,7 +268,7 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 	}
 }
 
-// What cannot be drawn anew says why.
+// If a figure cannot be drawn again, the error says why.
 func TestEveryFigureIsRedrawnOrSaysWhyNot(t *testing.T) {
 	for _, f := range Figures() {
 		if f.Redrawable() == (f.lacks != "") {
@@ -289,7 +289,7 @@ func stored(t *testing.T, out *content, seeds int, machine string) *storedFigure
 	return k
 }
 
-// Rates and courses are drawn from the folder as they were, on whatever machine.
+// Figures of rates and courses are drawn again from their folder, with the same result on every machine.
 func TestRatesAndCoursesAreRedrawn(t *testing.T) {
 	f := &figureConfig{source: train.NewSource(drawn()), seeds: 2, scale: 1}
 	same := func(fig Figure, out *content, err error, machine string) {
@@ -321,7 +321,7 @@ func TestRatesAndCoursesAreRedrawn(t *testing.T) {
 	same(l.courseFigures()[0], out, err, "")
 }
 
-// A graph of one σ is read back as well.
+// A stored utility graph with a single σ can be read, too.
 func TestStoredUtilityOfOneSigma(t *testing.T) {
 	table, err := results.ParseTable([]byte("clip,seed,sigma,fraction,fraction_sd,test_accuracy,wstar_accuracy," +
 		"wstar_norm\n0.5,1,2,0.25,0.125,0.75,0.875,3\n"))

@@ -11,7 +11,7 @@ import (
 	"proactivedp/train"
 )
 
-// The table of a figure: ε rounded up, and none for the reference.
+// In the table of a figure, ε is rounded up, and the reference has none.
 func TestPrivacyRows(t *testing.T) {
 	var all []member
 	var privacy []claim.Report

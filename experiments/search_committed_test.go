@@ -20,7 +20,7 @@ import (
 // trainWhole finds the command of a page that trains the winner, which the program puts in.
 var trainWhole = regexp.MustCompile("To train the best combination completely, on all training records: `([^`]*)`")
 
-// The pages of the committed searches have the text that this program writes for their tables.
+// The pages of the committed searches have the text that this program writes for their tables of data.
 func TestCommittedPagesAreOfTheirTables(t *testing.T) {
 	folders, err := filepath.Glob("../results/search-*")
 	if err != nil || len(folders) == 0 {

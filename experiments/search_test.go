@@ -23,7 +23,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// The page says which part of the paper's K was really run.
+// The page says which fraction of the paper's K was run.
 func TestSearchSaysHowMuchItRan(t *testing.T) {
 	spec := PaperSearch("", "mnist")
 	spec.Train.Clients, spec.Train.GradComps, spec.Scale = 4, 3600, 0.5
@@ -71,8 +71,8 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	}
 }
 
-// A search ranks by the held-out records, keeps diverged runs at the bottom, and
-// goes on where it was.
+// A search ranks settings by the held-out records, lists diverged runs last, and continues where it
+// stopped.
 func TestSearch(t *testing.T) {
 	spec := PaperSearch("", "synth-mnist:350")
 	spec.Train.GradComps, spec.Train.SampleSize, spec.Train.Holdout = 400, "40", 0.2
@@ -200,7 +200,7 @@ func TestProxiesFindTheWinner(t *testing.T) {
 	}
 }
 
-// What has no proxy is named before anything is trained, with what can be done.
+// If a setting has no proxy, the error names it before anything is trained, and says what to do.
 func TestSearchesWithoutProxies(t *testing.T) {
 	spec := PaperSearch(train.Ridge, "phishing")
 	spec.Train.SampleSize = "7"
@@ -336,7 +336,8 @@ func TestSearchLaysOutSteps(t *testing.T) {
 	}
 }
 
-// Two calls do not write to one folder: the second is refused by name.
+// Two calls do not write to one folder at the same time: the second is refused, and the error names the
+// folder.
 func TestSearchFoldersBelongToOneCall(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := files.LockFolder(dir)
@@ -356,7 +357,7 @@ func TestSearchFoldersBelongToOneCall(t *testing.T) {
 // searchLine returns a text on one line, wherever its lines were broken.
 func searchLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Each number of the table stands below its name.
+// Each number of the table is in the column with its name.
 func TestColumnsOfTheTable(t *testing.T) {
 	spec := train.DefaultSpec()
 	spec.Data, spec.Model, spec.NoiseMultiplier, spec.SampleSize, spec.Clip = "d", "m", 4, "16", 0.25

@@ -95,7 +95,7 @@ type SearchOptions struct {
 	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
 	// group and GOMEMLIMIT.
 	Memory int64
-	// Elsewhere computes trainings in other processes. If it is nil, they are computed here.
+	// Elsewhere computes the trainings in other processes. If it is nil, this process computes them.
 	Elsewhere pool.Elsewhere
 	// Compared is the comparison that chose the model and the features, for the report. It may be nil.
 	Compared []propose.Compared

@@ -8,7 +8,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// A w* that is no better than guessing is warned of, and only it.
+// The text warns if w* is no better than guessing, and only then.
 func TestUtilityTextWarnsOfAGuess(t *testing.T) {
 	r := UtilityReport{Majority: 0.75, Lines: []*pool.Utility{{Clip: 0.5, Accuracy: 0.75}, {Clip: 2, Accuracy: 0.76}}}
 	var text strings.Builder

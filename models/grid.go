@@ -8,8 +8,9 @@ import (
 
 // Grid is a fixed-point format in which clipped gradients are added without rounding errors, in any order and by any
 // number of workers. Each coordinate of a clipped gradient is rounded once, to a multiple of a unit between C·2^-27
-// and C·2^-26. Sums of such multiples are exact in float64 as long as they stay below 2^53 units. So MaxSample
-// gradients can be added if no coordinate exceeds 16·C. One record then changes the sum by exactly what it adds.
+// and C·2^-26. Sums of such multiples are exact in float64 as long as they stay below 2^53 units, which is at least
+// C·2^26. So MaxSample = 2^22 numbers of up to 16·C can be added. A clipped gradient has at most C in each coordinate,
+// but a model may add it in parts, and a part may be larger. One record changes the sum by exactly what it adds.
 //
 // Rounding moves a vector of d coordinates by at most GridError(d)·C.
 type Grid struct {

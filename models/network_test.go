@@ -16,8 +16,8 @@ import (
 	"proactivedp/rng"
 )
 
-// A network with dropout: the contract holds without a stream, and with one the
-// gradient is a function of it.
+// A network with dropout meets the contract of models if no stream is given. With a stream, the gradient
+// is a function of the stream.
 func TestNetwork(t *testing.T) {
 	net, err := nn.New(nn.Shape{Channels: 1, Height: 6, Width: 6},
 		nn.Conv{Out: 4, Kernel: 3, Stride: 1}, nn.Tanh{}, nn.Dense{Out: 12}, nn.Tanh{}, nn.Dropout{Rate: 0.5},
@@ -55,7 +55,8 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// A clipping norm that is none is refused as such, and is no divergence of the training.
+// An invalid clipping norm is refused with an error that names it. It does not count as divergence of the
+// training.
 func TestClippingNormIsNamed(t *testing.T) {
 	net, err := nn.New(nn.Shape{Channels: 4, Height: 1, Width: 1}, nn.Dense{Out: 3})
 	if err != nil {
@@ -81,8 +82,8 @@ func TestClippingNormIsNamed(t *testing.T) {
 	}
 }
 
-// A network of two classes ranks examples as it labels them: class 1 is what is scored above
-// 0, over several blocks and a part of one.
+// A network with two classes ranks examples as it labels them: it predicts class 1 if the score is above
+// 0. The test has several blocks of examples and a part of one.
 func TestNetworkScoresAsItPredicts(t *testing.T) {
 	net, err := nn.New(nn.Shape{Channels: 1, Height: 6, Width: 6}, nn.Dense{Out: 5}, nn.Tanh{}, nn.Dense{Out: 2})
 	if err != nil {

@@ -137,10 +137,11 @@ func (m Metric) Score(value float64, b data.TargetBounds) float64 {
 	return min(max(value, 0), 1)
 }
 
-// SamplingErrors returns how far a metric of regression can be off because it was measured on few records. margin is
-// [Quantile] standard deviations of its value. A model that is no better than the best constant exceeds
-// [Metric.Baseline] by more than chance with probability about 0.05. Before a model is judged, nothing bounds these
-// numbers (see [Metric.Variance]), so they are estimated from the model's errors on the records, to first order.
+// SamplingErrors estimates how far a metric of regression can be off because it was measured on few records. The result
+// margin is [Quantile] standard deviations of the metric's value. The result chance is the same for its difference from
+// [Metric.Baseline]: a model that is no better than the best constant beats the baseline by more than this with
+// probability about 0.05. Both are estimated from the model's errors on these records, to first order, because no bound
+// is known that holds for every model (see [Metric.Variance]).
 func (m Metric) SamplingErrors(predictions []float64, b data.Batch) (margin, chance float64) {
 	n := b.Len()
 	r := EvaluateRegression(predictions, b)

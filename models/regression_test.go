@@ -85,7 +85,7 @@ func TestRegressionMetrics(t *testing.T) {
 	}
 }
 
-// R² of equal targets is not defined, and no rows have no errors.
+// R² is not defined if all targets are equal. Without rows there are no errors.
 func TestNoR2(t *testing.T) {
 	d, m := numbers(t, []float32{1, 2, 3}, 200, 100, 1e9)
 	e := models.EvaluateRegression(models.Predictions(m, []float32{0, 0}, all(d), nil), all(d))

@@ -36,8 +36,8 @@ func ofClass(t *testing.T, class cpu.Class, f func()) {
 	f()
 }
 
-// Products and sums of rows are the same bits however the rows are kept, by every class
-// of kernels: the portable one keeps them sparse.
+// Products and sums of rows have the same bits for every class of kernels, in whichever form the rows are
+// stored. The portable kernels store them as sparse rows.
 func TestRowsAreTheSameBits(t *testing.T) {
 	s := rng.New(3).Stream(rng.Synthetic, 0, 0)
 	for _, features := range []int{1, 7, 8, 30, 68, 112, 300} {
@@ -85,7 +85,7 @@ func TestRowsAreTheSameBits(t *testing.T) {
 	}
 }
 
-// Rows say what the rows of the data set are.
+// Rows returns the same numbers as the data set.
 func TestRows(t *testing.T) {
 	d := &data.Dataset{Features: 3, Classes: 2, Label: []int32{1, 0}, Start: []int{0, 2, 3},
 		Index: []int32{0, 2, 1}, Value: []float32{2, -4, 6}}
@@ -104,8 +104,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A cache reads a data set once, also with others between, and another one anew, though
-// it be in the place of the first.
+// A cache reads a data set only once, even if others are read in between. It reads another data set again,
+// even one that is at the same place in memory.
 func TestRowCache(t *testing.T) {
 	s := rng.New(4).Stream(rng.Synthetic, 0, 0)
 	var cache models.RowCache
@@ -134,7 +134,7 @@ type reader struct {
 
 func (r *reader) Ahead(b data.Batch) { r.ahead = b }
 
-// A model that wants to know its batch ahead is told, and no other needs to be asked.
+// A model that needs to know its batch ahead is told. Other models need not be asked.
 func TestSumsTellAhead(t *testing.T) {
 	b := data.Batch{Rows: []int32{3, 1}}
 	r := &reader{}

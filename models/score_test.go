@@ -53,7 +53,7 @@ func TestAUCCountsPairs(t *testing.T) {
 	}
 }
 
-// Where there are no pairs or no scores there is no AUC.
+// There is no AUC if there are no pairs or no scores.
 func TestNoAUC(t *testing.T) {
 	m, err := logreg.NewPlain(1)
 	if err != nil {
@@ -125,7 +125,8 @@ func TestEvaluateThreeClasses(t *testing.T) {
 	}
 }
 
-// The value of a metric and that of guessing, for two classes of which a quarter is of class 1.
+// The values of each metric, and those of guessing, for two classes where a quarter of the rows is of
+// class 1.
 func TestMetrics(t *testing.T) {
 	d, m, w := evaluated(t, []float32{1, 2, 3, 4, 5, 6, 7, 8}, []int32{0, 0, 0, 1, 0, 0, 1, 0}, 0, 1, 0, -5.5)
 	// The score is x − 5.5. Predicted 1: x = 6, 7, 8, of which 7 is right.
@@ -173,7 +174,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// No constant prediction beats the baseline of a metric, and one of them meets it.
+// No constant prediction is better than the baseline of a metric, and one of them reaches it.
 func TestNoConstantBeatsTheBaseline(t *testing.T) {
 	r := rand.New(rand.NewPCG(38, 2))
 	for range 300 {
@@ -215,7 +216,7 @@ func TestNoConstantBeatsTheBaseline(t *testing.T) {
 // all is the whole of a data set.
 func all(d *data.Dataset) data.Batch { return d.All().All() }
 
-// Working memory of one's own is used, and nobody needs any.
+// Accuracy uses the given working memory, and also works without it.
 func TestAccuracyWithoutMemory(t *testing.T) {
 	m, err := logreg.NewPlain(1)
 	if err != nil {
@@ -236,7 +237,7 @@ func TestAccuracyWithoutMemory(t *testing.T) {
 	}
 }
 
-// No examples have no accuracy, which is 0 as of those that are all labelled wrongly, and no NaN.
+// Without examples, the accuracy is 0, as if all were labelled wrongly, and not NaN.
 func TestAccuracyOfNothing(t *testing.T) {
 	m, err := logreg.NewPlain(1)
 	if err != nil {

@@ -107,7 +107,7 @@ func TestWeightsScaleInsideTheClip(t *testing.T) {
 	}
 }
 
-// Weights of 1 change no bit.
+// Weights of 1 do not change a bit.
 func TestWeightsOfOne(t *testing.T) {
 	for name, c := range weightables(t) {
 		ones := make([]float64, c.Data.Classes)

@@ -91,8 +91,8 @@ func TestBinsAreLargestIntervals(t *testing.T) {
 	}
 }
 
-// A record that goes changes only what bins it is in: at most one bin of those with it
-// and one of those without are not the same, or one of 64 for two that had 65.
+// Removing a record changes only its own bins: at most one bin of the batch with it and one of the batch
+// without it differ, or two bins of 65 records together become one bin of 64.
 func TestRecordChangesItsBinAlone(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	split, emptied, shortened := 0, 0, 0
@@ -156,7 +156,7 @@ func contains(bins [][]int32, bin []int32) bool {
 	return slices.ContainsFunc(bins, func(b []int32) bool { return slices.Equal(b, bin) })
 }
 
-// One record many times, which no sample has, is still summed by 64.
+// If a batch has one record many times, which no sample does, it is still summed in bins of 64.
 func TestBinsOfOneRecord(t *testing.T) {
 	for _, n := range []int{1, 64, 65, 128, 129, 1000} {
 		ends := nn.Bins(slices.Repeat([]int32{77}, n))

@@ -262,8 +262,8 @@ func (w truth) compare(t *testing.T, net *nn.Net, batch data.Batch, scratch *nn.
 	}
 }
 
-// The order of a batch changes no bit, nor does what a scratch was used for before,
-// even for a failure.
+// The order of a batch changes no bit of the sum, and neither do earlier uses of the scratch, even failed
+// ones.
 func TestOrderAndHistory(t *testing.T) {
 	for _, c := range samples() {
 		net := c.compile(t)
@@ -300,8 +300,8 @@ func TestOrderAndHistory(t *testing.T) {
 	}
 }
 
-// A parameter that is not finite makes a gradient that is not, wherever it
-// stands, and no sum comes of it; the same for a factor that is refused.
+// A parameter that is not finite, in any place, makes the gradient not finite, and there is an error and
+// no sum. The same holds for a factor that is refused.
 func TestNotFinite(t *testing.T) {
 	for _, c := range samples() {
 		net := c.compile(t)

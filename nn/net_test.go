@@ -91,7 +91,7 @@ func TestSmallHasAllPaths(t *testing.T) {
 	}
 }
 
-// What ScratchBytes says is what a scratch comes to hold.
+// A scratch uses as much memory as ScratchBytes says.
 func TestScratchBytes(t *testing.T) {
 	net := small(t)
 	params, sum := make([]float32, net.NumParams()), make([]float64, net.NumParams())
@@ -270,8 +270,7 @@ func TestOtherDataPanics(t *testing.T) {
 	}
 }
 
-// Rows of numbers are what images of the same numbers are, whatever of them is
-// left out as 0.
+// Rows give the same results as images of the same numbers, whichever zeros the rows do not store.
 func TestRowsAreImages(t *testing.T) {
 	net, err := nn.New(nn.Shape{Channels: 2, Height: 3, Width: 5},
 		nn.Conv{Out: 3, Kernel: 2, Stride: 1}, nn.Tanh{}, nn.Dense{Out: 7}, nn.ReLU{}, nn.Dense{Out: 4})
@@ -311,7 +310,7 @@ func TestRowsAreImages(t *testing.T) {
 	}
 }
 
-// The network for matrix tiles has all that they make.
+// The network that tests matrix tiles uses every kind of product that tiles compute.
 func TestMatrixTilesHaveAllPaths(t *testing.T) {
 	for _, c := range samples() {
 		net := c.compile(t)

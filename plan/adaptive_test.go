@@ -17,9 +17,9 @@ import (
 	"proactivedp/internal/testkit"
 )
 
-// A leg that may be chosen by results is the largest that one filter lets through
-// after the past; what is claimed of it is the filter's whole ε, and what pld and
-// the closed form say of fixed rounds stands beside it.
+// The next rounds, which may depend on results, have the largest batch size that the filter lets through
+// after the past ones. The claim is the filter's whole ε. For comparison, the plan has the ε of pld and of
+// the closed form for fixed rounds.
 func TestReplanByFilter(t *testing.T) {
 	past := []dp.Event{leg(100, 10000, 500, 8), leg(50, 10000, 300, 6)}
 	p := replan(t, NextRequest{Past: past, Delta: 1e-4, Epochs: 2, Sigma: 7, Epsilon: 0.3}, pld.Accountant{})
@@ -90,8 +90,8 @@ func (p *Next) text(t *testing.T) string {
 	return text.String() + p.Statement()
 }
 
-// What is said of rounds that cost too much is the tight figure: 500 rounds that
-// cost 0.41, for which the closed form has 73.
+// For rounds that cost too much, the tight ε is reported: here 0.41 for 500 rounds, for which the closed
+// form gives 73.
 func TestReplanSaysTheTightCost(t *testing.T) {
 	past := []dp.Event{leg(80, 10000, 500, 1.5)}
 	tight, err := pld.Accountant{}.Epsilon(t.Context(), past, 1e-4)
@@ -124,7 +124,7 @@ func TestReplanSaysTheTightCost(t *testing.T) {
 	}
 }
 
-// Five clients that hold the record go through its one filter, all of them.
+// If five clients hold a record, the rounds of all five go through its one filter.
 func TestReplanByFilterSharedRecordsPayForAll(t *testing.T) {
 	past := []dp.Event{leg(50, 10000, 2500, 8)}
 	r := NextRequest{Past: past, Delta: 1e-4, Epochs: 2, Sigma: 8, Epsilon: 0.5, Clients: 5}
@@ -150,9 +150,9 @@ func TestReplanByFilterSharedRecordsPayForAll(t *testing.T) {
 	}
 }
 
-// Legs one after the other, each planned after what was run of the one before, of
-// which some were ended early by results: all of them go through the filter that
-// was recorded before the first, whatever was asked.
+// Several parts of a training are planned, each after the rounds that really ran before; some were ended
+// early by results. All of them stay within the filter that was recorded before the first, whatever was
+// asked.
 func TestLegsStayWithinTheRecordedFilter(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 3))
 	legs, none := 0, 0
@@ -230,9 +230,8 @@ func TestReplanRefusesToChangeAFilter(t *testing.T) {
 	}
 }
 
-// A plan's history is what is fixed before its first round; a budget below what the
-// run asks for is refused, and so are rounds under a filter where fixed ones are
-// wanted.
+// The history of a plan has what is fixed before its first round. A budget below the need of the run is
+// refused. Rounds under a filter are refused where fixed rounds are required.
 func TestHistory(t *testing.T) {
 	p := solve(t, Request{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Epsilon: 0.05, Clients: 2, Shared: true})
 	h, err := p.History(t.Context(), 0.2)

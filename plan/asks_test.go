@@ -8,8 +8,8 @@ import (
 	"proactivedp/dp/closedform"
 )
 
-// A plan names the condition that sets its sample size, and says that Theorem Main need not hold
-// where it does not, and only there.
+// A plan names the condition that limits its batch size. It says that Theorem Main need not hold only if
+// Main does not hold.
 func TestTextSaysWhatTheTheoremAsks(t *testing.T) {
 	for _, c := range []struct {
 		request Request

@@ -11,8 +11,7 @@ import (
 	"proactivedp/internal/testkit"
 )
 
-// The question of the issue: the least noise by default, how much of the signal sizes keep,
-// and what is recommended.
+// By default, plan returns the least noise, the signal that batch sizes keep, and a recommended size.
 func TestLeastNoiseByDefault(t *testing.T) {
 	r := Request{N: 50_000, Epochs: 20, Epsilon: 3, Delta: 1e-5, SampleSize: 512}
 	p := solve(t, r)
@@ -66,7 +65,7 @@ func TestFullBatchesKeepTheWholeSignal(t *testing.T) {
 	}
 }
 
-// What is recommended is a power of two within the budget, and as the rule says.
+// The recommended size is a power of two within the budget and follows the documented rule.
 func TestRecommendedByTheRule(t *testing.T) {
 	r := rand.New(rand.NewPCG(37, 1))
 	reasons := map[string]int{}
@@ -125,8 +124,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// A plan and a calibration of the same question have the same answer, to the last digit: in
-// 100 random settings the rounds, and in every fifth, as it takes long, the noise for them.
+// A plan and a calibration of the same question have the same answer, to the last digit: the rounds in 100
+// random settings, and in every fifth of them, because it takes long, also the noise.
 func TestPlanAndCalibrationAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(38, 1))
 	every := max(20/testkit.Sweeps(t), 5) // plans with PLD are slow

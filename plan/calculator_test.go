@@ -116,8 +116,7 @@ func TestEveryUnknown(t *testing.T) {
 	}
 }
 
-// The closed form by its own conditions, whatever is solved for: simpleF holds
-// at the ε that is claimed.
+// The closed form is checked by its own conditions for every unknown: simpleF holds at the claimed ε.
 func TestClosedFormConditionsHoldForEveryUnknown(t *testing.T) {
 	for _, r := range []Request{
 		{Method: ClosedForm, N: 10000, Delta: 1e-4, SampleSize: 20, Rounds: 1000, Sigma: 19.3},
@@ -169,8 +168,7 @@ func TestSharedRecordsPayForAll(t *testing.T) {
 	}
 }
 
-// θ alone does not say which sizes there are, so an accountant takes every round
-// to be of the largest.
+// θ does not determine the batch sizes, so an accountant counts every round at the largest size.
 func TestUnevenSizesAreAccountedAtTheLargest(t *testing.T) {
 	uneven := solve(t, Request{N: 10000, Delta: 1e-4, SampleSize: 50, Rounds: 500, Sigma: 5, Theta: 2, Method: PLD})
 	large := solve(t, Request{N: 10000, Delta: 1e-4, SampleSize: 100, Rounds: 500, Sigma: 5, Method: PLD})
@@ -179,8 +177,8 @@ func TestUnevenSizesAreAccountedAtTheLargest(t *testing.T) {
 	}
 }
 
-// With k, σ and ε every method solves for the largest sample size: a tight accountant takes
-// larger ones; replace-one costs more.
+// Given k, σ and ε, every method finds the largest batch size. A tight accountant finds larger ones, and
+// replace-one adjacency costs more.
 func TestJointPlanByEveryMethod(t *testing.T) {
 	size := map[Method]int{}
 	for _, m := range []Method{ClosedForm, RDP, PLD} {
@@ -250,7 +248,7 @@ func TestMethodAccountants(t *testing.T) {
 	}
 }
 
-// What a reason says would do does.
+// The change that a reason suggests makes the plan feasible.
 func TestReasonsNameRemedies(t *testing.T) {
 	for _, tt := range []struct {
 		r    Request
@@ -316,8 +314,7 @@ func TestReasonsNameRemedies(t *testing.T) {
 	}
 }
 
-// Where the closed form has no answer, or one above the target, a release that
-// RDP accounts for within it is said to be so; and then it is.
+// If the closed form has no answer, or one above the target, and RDP meets the target, the reason says so.
 func TestReasonsNameASharperMethod(t *testing.T) {
 	for _, r := range []Request{
 		{Method: ClosedForm, N: 10000, Delta: 1e-4, SampleSize: 9000, Rounds: 10, Sigma: 5},             // rates too large: (treq1), θ²s̄/N = 0.9
@@ -358,7 +355,8 @@ func TestReasonsNameASharperMethod(t *testing.T) {
 	}
 }
 
-// As the paper ran it, γ is no root, and no remedy is known to do.
+// The method Paper suggests no changes: γ as the paper computed it is not a solution, so nothing can be
+// promised.
 func TestPaperHasNoRemedies(t *testing.T) {
 	p := solve(t, Request{N: 1000, Delta: 1e-3, Epochs: 100, Epsilon: 0.1, Method: Paper})
 	if p.Feasible || !strings.Contains(p.Reason, "less than one record") || strings.Contains(p.Reason, ":") {
@@ -373,8 +371,7 @@ func TestPaperHasNoRemedies(t *testing.T) {
 	}
 }
 
-// Where the paper's iteration leaves the range of its γ, its method has no plan: that is no
-// fault of the request.
+// If the paper's iteration leaves the range of γ, its method has no plan. The request is not at fault.
 func TestPaperDoesNotCoverAll(t *testing.T) {
 	r := Request{N: 1000, Epochs: 0.1, Epsilon: 10, Delta: 1e-5, Method: Paper}
 	if _, err := Solve(t.Context(), r); !errors.Is(err, dp.ErrNotCovered) {
@@ -414,7 +411,7 @@ func TestEventsBoundUnevenSizes(t *testing.T) {
 	}
 }
 
-// Whatever is asked for, extremes too: an answer within the target, or a reason.
+// Every request, including extreme ones, gets an answer within the target, or a reason.
 func TestEveryCombinationHasAnAnswer(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 2))
 	pick := func(lo, hi float64) float64 {
@@ -483,7 +480,7 @@ func TestEveryCombinationHasAnAnswer(t *testing.T) {
 	}
 }
 
-// Sizes so uneven that their mean cannot be a record.
+// Batch sizes so uneven that their mean would be below one record.
 func TestUnevenBeyondTheData(t *testing.T) {
 	p := solve(t, Request{N: 10, Theta: 100, Rounds: 5, Sigma: 5, Epsilon: 1, Delta: 0.01, Method: RDP})
 	if p.Feasible || !strings.Contains(p.Reason, "theta = 100 is above N = 10") {

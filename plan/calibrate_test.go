@@ -47,9 +47,8 @@ func natural(t Target) Target {
 	return t
 }
 
-// The least σ that the public libraries' searches find, by whatever accountant
-// they have: ours is within 1e-3 of it, and a σ smaller by 1e-3 is proved to be
-// too small.
+// Public libraries search for the least σ with different accountants. The result here is within 1e-3 of
+// the least that they find, and a σ smaller by 1e-3 is proved to be too small.
 func TestCalibrateAgainstPeers(t *testing.T) {
 	noises, err := testkit.Noises()
 	if err != nil {
@@ -107,8 +106,8 @@ func TestCalibrateOneGaussianRelease(t *testing.T) {
 	}
 }
 
-// Solved for any of the three, and accounted again: within the target, and with
-// a little more of it above.
+// For each of the three unknowns, the result is within the target when accounted for again, and slightly
+// more of it is not.
 func TestCalibrateIsCertifiedAndTight(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 2))
 	for i := range 60 {
@@ -169,7 +168,7 @@ func TestCalibrateClosedForm(t *testing.T) {
 	}
 }
 
-// Sizes in the place of a rate change nothing but that they are kept, and are told.
+// Sizes may be given instead of a rate. The answer is the same, and the sizes are kept and printed.
 func TestCalibrateBySizes(t *testing.T) {
 	bySizes := Target{Epsilon: 1, Delta: 1e-3, Steps: 1000, SampleSize: 10, DatasetSize: 1000}
 	c := calibrate(t, bySizes, pld.Accountant{})
@@ -196,8 +195,8 @@ func TestCalibrateBySizes(t *testing.T) {
 	}
 }
 
-// Of N records the largest sample size is found: one record more is proved to be too many, by an
-// accountant whose interval is narrow beside what a record costs.
+// The largest batch size for N records: one record more is proved to be too many, by an accountant whose
+// interval is narrow compared with the cost of a record.
 func TestCalibrateTheSampleSizeOfN(t *testing.T) {
 	for _, tt := range []struct {
 		target Target
@@ -270,7 +269,7 @@ func TestCalibrationJSON(t *testing.T) {
 	}
 }
 
-// An answer at the end of what is looked for is not the budget's, and says so.
+// If the answer is an end of the searched range, and not the limit of the budget, the text says so.
 func TestCalibrationTextTellsOfAnEnd(t *testing.T) {
 	for _, c := range []struct {
 		target Target
@@ -295,7 +294,7 @@ func TestCalibrationTextTellsOfAnEnd(t *testing.T) {
 	}
 }
 
-// What cannot be met says what the safest value costs, and remedies that do.
+// If the budget cannot be met, the error has the cost of the safest value, and remedies that work.
 func TestCalibrateInfeasible(t *testing.T) {
 	for _, tt := range []struct {
 		target Target
@@ -363,7 +362,7 @@ func TestTargetRefusals(t *testing.T) {
 	}
 }
 
-// Why there is no cost is said once, and what it is can be told.
+// The reason for a missing cost is printed once, and can be tested with errors.Is.
 func TestInfeasibleSaysWhyOnce(t *testing.T) {
 	target := Target{Epsilon: 1, Delta: 1e-5, Steps: 10, SampleRate: 0.9}
 	_, calibrated := Calibrate(t.Context(), natural(target), closedform.Accountant{})

@@ -13,11 +13,10 @@ import (
 	"proactivedp/internal/testkit"
 )
 
-// What a filter costs beside composition of rounds that were fixed, as
-// docs/planning.md says: over random kinds of rounds (ε 0.1 to 8, δ 1e-8 to 1e-4, σ
-// 0.7 to 20, q 0.001 to 0.1), as many as the filter lets through, where that is from
-// 50 to 1e7. It is never less than what pld certifies. The figures of the page are compared in
-// long sweeps only.
+// The ε of a filter compared with that of composition of fixed rounds, as docs/planning.md states it. The
+// rounds are random (ε 0.1 to 8, δ 1e-8 to 1e-4, σ 0.7 to 20, q 0.001 to 0.1), and as many as the filter
+// lets through, if that is 50 to 1e7. The filter's ε is never below what pld certifies. Only long sweeps
+// compare the page's numbers.
 func TestWhatAFilterCosts(t *testing.T) {
 	r := rand.New(rand.NewPCG(99, 1))
 	var epsilons, rounds, sigmas, closed, halved, several []float64

@@ -7,7 +7,7 @@ import (
 	"proactivedp/dp"
 )
 
-// The default of δ depends on N, so a leg for another N must be given δ.
+// The default δ depends on N. So for further rounds with another N, δ must be given.
 func TestDeltaDoesNotChangeFromLegToLeg(t *testing.T) {
 	r := NextRequest{N: 20_000, Past: []dp.Event{leg(26, 10_000, 500, 19.3)}, Epochs: 2, Sigma: 19.3, Epsilon: 0.5}
 	err := r.Validate()

@@ -15,9 +15,8 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Each σ of the frontier is within the budget by its own accountant, and the
-// closed form has none past its largest sample size. The plan's own run has the σ that
-// Tighten gives it.
+// Each σ of a frontier is within the budget by its accountant, and the closed form has no σ beyond its
+// largest batch size. The row of the plan has the σ of Tighten.
 func TestFrontierOfThePaperSetting(t *testing.T) {
 	p := solve(t, Request{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Sigma: 19.29962})
 	acc := pld.Accountant{}
@@ -98,7 +97,7 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 	}
 }
 
-// A number of sizes is one that can be worked off.
+// The number of points is limited.
 func TestFrontierPoints(t *testing.T) {
 	p := solve(t, Request{Method: ClosedForm, N: 1000, Delta: 1e-3, Epochs: 5, Epsilon: 1})
 	for _, points := range []int{0, -1, MaxPoints + 1, math.MaxInt} {
@@ -125,8 +124,8 @@ func TestGeometric(t *testing.T) {
 	}
 }
 
-// The budget of a frontier is what the plan was allowed, of which its run may need little, and
-// every σ is within the ε that stands above it.
+// The budget of a frontier is the plan's target, of which the plan's run may need only a part. Every σ is
+// within the printed ε.
 func TestFrontierIsWithinTheBudgetThatItStates(t *testing.T) {
 	p := solve(t, Request{N: 10000, Delta: 1e-4, Rounds: 10, Sigma: 50, Epsilon: 5, Method: RDP})
 	f, err := p.Frontier(t.Context(), rdp.Accountant{}, 4)

@@ -31,7 +31,7 @@ type History struct {
 	// that its limits were fixed before.
 	Late   bool
 	Events []dp.Event // in the order of release
-	// Notes are warnings from the reports of the rounds, about what the events cannot express, for example
+	// Notes are warnings from the files of the rounds, about what the events cannot express, for example
 	// data that ε does not cover. A privacy statement repeats them.
 	Notes []string
 }

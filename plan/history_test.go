@@ -20,8 +20,8 @@ func fromRun(root string, run uint64) dp.Event {
 		DatasetSize: 10_000, Count: 300, Noise: wholeRun(rng.Name{Root: root, Run: run})}
 }
 
-// The next leg is a run that the past has not, of the root asked for or of the past's
-// last seed; of a secret, which the planner cannot draw from, only if asked for.
+// Further rounds get a run number that the past does not have, of the given root or of the past's last
+// seed. The planner cannot draw from a secret root, so it uses one only if asked.
 func TestNextLegIsARunOfItsOwn(t *testing.T) {
 	for _, c := range []struct {
 		past []dp.Event
@@ -68,7 +68,7 @@ func TestNextLegIsARunOfItsOwn(t *testing.T) {
 	}
 }
 
-// What is written is read back, names and all; what else stands in a report is not read.
+// A history is read back as written, with names. Other keys of a report are not read.
 func TestHistoryKeepsNames(t *testing.T) {
 	h := History{Events: []dp.Event{fromRun("seed:1", 0), fromRun("seed:1", math.MaxUint64), fromRun("", 0)}}
 	var file strings.Builder
@@ -107,8 +107,8 @@ func TestHistoryKeepsNames(t *testing.T) {
 	}
 }
 
-// A record of a filter notices every change of what it says, and none of how it says it;
-// without its digest it is anybody's.
+// The digest of a recorded filter detects every change of content, but not of layout. Without the digest,
+// anybody may have edited the file.
 func TestRecordsHaveADigest(t *testing.T) {
 	h := History{
 		Filter: &rdp.Limits{Epsilon: 0.2, Delta: 1e-5, Orders: []float64{40, 60}},
@@ -146,7 +146,7 @@ func TestRecordsHaveADigest(t *testing.T) {
 	}
 }
 
-// A plan whose root is named is its run 0.
+// A plan with a named root is run 0 of this root.
 func TestPlanNamesItsRoot(t *testing.T) {
 	p, err := Solve(t.Context(), Request{Method: ClosedForm, N: 10_000, Delta: 1e-4, Epochs: 1, Epsilon: 0.1, Root: "seed:4"})
 	if err != nil {
@@ -162,8 +162,8 @@ func TestPlanNamesItsRoot(t *testing.T) {
 	}
 }
 
-// What a release costs depends on the adjacency, so it is not taken from the sampling of the rounds, unless
-// that is add-or-remove.
+// The cost of a release other than training depends on the adjacency. So a file must name the adjacency,
+// unless it is add-or-remove.
 func TestOtherReleasesNameTheirAdjacency(t *testing.T) {
 	const laplace = `[{"mechanism": "laplace", "noise_multiplier": 10}]`
 	for _, sampling := range []dp.Sampling{dp.FixedSize, dp.Shuffle} {
@@ -188,8 +188,8 @@ func TestOtherReleasesNameTheirAdjacency(t *testing.T) {
 	}
 }
 
-// A report of a training with private bounds lists them among its releases. One of an older program does
-// not, and is refused.
+// A report of a training with private bounds lists them among its releases. Reports of older programs do
+// not, and are refused.
 func TestReportsListPrivateBounds(t *testing.T) {
 	const rounds = `{"sampling": "poisson", "noise_multiplier": 2, "sample_rate": 0.01, "count": 10}`
 	const bounds = `{"sampling": "none", "noise_multiplier": 0, "count": 1, "mechanism": "pure", "epsilon": 0.5}`
@@ -209,7 +209,7 @@ func TestReportsListPrivateBounds(t *testing.T) {
 	}
 }
 
-// An unknown ε of private bounds is not taken for none.
+// An unknown ε of private bounds is an error, and not counted as 0.
 func TestBoundsEpsilonIsANumber(t *testing.T) {
 	for _, epsilon := range []string{"null", `"1"`} {
 		r := report{Config: []byte(`{"bounds_epsilon": ` + epsilon + `}`)}

@@ -26,9 +26,8 @@ func (i impatient) Epsilon(ctx context.Context, events []dp.Event, delta float64
 	return i.Accountant.Epsilon(ctx, events, delta)
 }
 
-// Whatever is being planned when the context is done, the answer is its cause, at
-// every one of the first eight questions that the accountant is asked (or at
-// least three, if it is not asked more), and at most one other question follows.
+// The context is cancelled at each of the first eight questions to the accountant (or at least three, if
+// there are fewer). Every planning function then returns the cause, after at most one more question.
 func TestInterrupts(t *testing.T) {
 	past := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 20, SampleSize: 30,
 		DatasetSize: 10000, Count: 100}}

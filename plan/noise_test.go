@@ -13,7 +13,7 @@ import (
 	"proactivedp/dp/rdp"
 )
 
-// Of equal rounds the least noise is what Calibrate finds.
+// For equal rounds, LeastNoise returns the same σ as Calibrate.
 func TestLeastNoiseIsThatOfCalibrate(t *testing.T) {
 	for _, acc := range []dp.Accountant{pld.Accountant{}, rdp.Accountant{}} {
 		for _, adjacency := range []dp.Adjacency{dp.AddOrRemove, dp.ReplaceOne} {
@@ -32,8 +32,8 @@ func TestLeastNoiseIsThatOfCalibrate(t *testing.T) {
 	}
 }
 
-// Rounds of several sizes have one σ, with which what they cost together is within the
-// budget, and a little less is not enough.
+// Rounds of several sizes get one σ, with which they are together within the budget. With slightly less
+// noise they are not.
 func TestLeastNoiseOfManySizes(t *testing.T) {
 	var events []dp.Event
 	for _, size := range []int{10, 100, 400} {
@@ -92,8 +92,8 @@ func TestNoNoiseIsEnough(t *testing.T) {
 	}
 }
 
-// The search for the least noise begins where the events' adjacency says: under replace-one adjacency at
-// twice the noise. Else it asks the accountant more often.
+// The search for the least noise starts at a value for the adjacency: under replace-one, twice as large.
+// Otherwise it would ask the accountant more often.
 func TestLeastNoiseBeginsAtTheAdjacency(t *testing.T) {
 	asked := map[dp.Adjacency]float64{}
 	for _, adjacency := range []dp.Adjacency{dp.AddOrRemove, dp.ReplaceOne} {

@@ -117,7 +117,7 @@ type Plan struct {
 	// makes the plan. It is nil if the theorem does not cover the question.
 	Theorem *Theorem `json:"closed_form,omitempty"`
 
-	// Tight is what a tight accountant allows; see [Plan.Tighten].
+	// Tight has the numbers that a tight accountant allows for the same budget, if [Plan.Tighten] was called.
 	Tight *Tight `json:"tight,omitempty"`
 
 	batches int // t of Allocation; 0 if it is not known yet

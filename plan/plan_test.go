@@ -73,7 +73,7 @@ func TestSolvePaperSettings(t *testing.T) {
 	}
 }
 
-// ε given: σ is σ_eq, rounded up, and solving for that σ gives ε back.
+// With ε given, σ is σ_eq, rounded up. Solving for this σ gives ε back.
 func TestSolveForEpsilonAndBack(t *testing.T) {
 	p := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Epsilon: 2, Delta: 1e-4})
 	if math.Abs(p.Sigma-3.34818) > 5e-6 { // the paper prints 3.032, of √(2 ln(1/δ)/ε)
@@ -240,7 +240,7 @@ func TestSolveNeverFailsWithinTheRanges(t *testing.T) {
 	}
 }
 
-// s_max < 1: an answer, with its reason, and the conditions at the real values.
+// If s_max < 1, the answer is infeasible, with the reason and the conditions at the real values.
 func TestNotFeasible(t *testing.T) {
 	p := solve(t, Request{Method: ClosedForm, N: 100, Delta: 0.01, Epochs: 5, Epsilon: 0.01})
 	if p.Feasible || p.Run != nil || p.SMax != 0 || !(*p.SMaxReal < 1) ||
@@ -272,8 +272,8 @@ func TestComputations(t *testing.T) {
 	}
 }
 
-// Whatever is asked for: a feasible run meets all of simpleF, and the accountant
-// agrees; and a size one larger, for all of K, breaks the condition that binds.
+// For any request, a feasible run meets all conditions of simpleF, and the accountant agrees. A batch size
+// larger by one, with all of K, breaks the binding condition.
 func TestPlanProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	feasible, treq1 := 0, 0
@@ -437,7 +437,7 @@ func TestUpIsNeverBelow(t *testing.T) {
 	}
 }
 
-// The ε that is allowed is not said beside one that is rounded above it.
+// The text never shows an allowed ε below a cost that was rounded up.
 func TestAllowedIsNotBelowTheCost(t *testing.T) {
 	p := solve(t, Request{N: 3000, Delta: 1. / 3000, Epochs: 5, Epsilon: 0.123456, Method: RDP})
 	for cost, want := range map[float64]bool{0.1: true, 0.12344: true, 0.123449: false, 0.1234559: false} {

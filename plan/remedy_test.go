@@ -30,8 +30,8 @@ func (r Request) with(t *testing.T, change Remedy) Request {
 	return r
 }
 
-// Each remedy that names a field makes the plan feasible when that field alone is changed
-// as it says, by the method that it says; all of them are in the reason, too.
+// Each remedy that names a field makes the plan feasible if only this field is changed as it says, with
+// the method that it names. The reason lists all remedies.
 func TestRemediesMakePlansFeasible(t *testing.T) {
 	changes := map[string]int{}
 	for _, r := range []Request{
@@ -78,8 +78,8 @@ func TestRemediesMakePlansFeasible(t *testing.T) {
 	}
 }
 
-// What the text of a remedy says can be typed as it stands, also where it leaves one round,
-// or is asked for by σ.
+// The options in the text of a remedy can be typed unchanged, also if only one round is left, or if σ was
+// given.
 func TestRemediesCanBeTyped(t *testing.T) {
 	if k := number(shortEpochs(8844, 333, 1)); epochsCount(k, 8844) != 333 {
 		t.Errorf("k = %v leaves %d computations, must leave the round of 333", k, epochsCount(k, 8844))
@@ -94,7 +94,7 @@ func TestRemediesCanBeTyped(t *testing.T) {
 	}
 }
 
-// A method that does not cover a release is no remedy for it.
+// A method that does not cover the release is never suggested.
 func TestNoRemedyByAMethodThatDoesNotCover(t *testing.T) {
 	for _, delta := range []float64{1e-99, 1e-101} {
 		r := Request{Method: ClosedForm, N: 10000, SampleSize: 5000, Rounds: 100, Sigma: 10, Delta: delta}
@@ -106,7 +106,7 @@ func TestNoRemedyByAMethodThatDoesNotCover(t *testing.T) {
 	}
 }
 
-// Where θ leaves no room for a sample of one record no other change would do.
+// If θ is so large that not even a batch of one record is possible, no other change is suggested.
 func TestNoRemedyForTooLargeATheta(t *testing.T) {
 	for _, m := range []Method{ClosedForm, RDP} {
 		for _, r := range []Request{
@@ -120,8 +120,7 @@ func TestNoRemedyForTooLargeATheta(t *testing.T) {
 	}
 }
 
-// The remedies of a calibration name the field of its target and hold to a relative 4e-3,
-// how roughly they are found.
+// The remedies of a calibration name the field to change, and are exact to a relative 4e-3.
 func TestRemediesMakeCalibrationsFeasible(t *testing.T) {
 	target := natural(Target{Epsilon: 1e-3, Delta: 1e-9, Sigma: 0.5, SampleRate: 0.5})
 	_, err := Calibrate(t.Context(), target, rdp.Accountant{})

@@ -44,7 +44,8 @@ type NextRequest struct {
 	// source, with the number after the last run in Past.
 	Root string
 
-	// Notes are the notes of the past's [History].
+	// Notes are warnings about the rounds in Past, to repeat in reports. If the rounds come from a file, they are
+	// [History].Notes.
 	Notes []string
 
 	// Clients is the number of clients that run the next rounds, in [1, 1e6]; if not given, 1. If Shared

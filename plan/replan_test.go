@@ -89,8 +89,8 @@ func TestReplanLooksAtTheWholeRange(t *testing.T) {
 	}
 }
 
-// A tight accountant's costs grow with s, whatever came before; what is planned
-// is within the target when accounted again with the past.
+// With a tight accountant, the cost grows with s after any past. The planned rounds are within the target
+// when accounted for again with the past.
 func TestReplanByTightAccountant(t *testing.T) {
 	past := []dp.Event{leg(100, 10000, 500, 8)}
 	r := NextRequest{FixedBeforehand: true, Past: past, Delta: 1e-4, Epochs: 2, Sigma: 7, Epsilon: 0.1}
@@ -126,7 +126,7 @@ func TestReplanByTightAccountant(t *testing.T) {
 	}
 }
 
-// σ_j that is not given is σ_eq(ε, δ), but not above the past's.
+// If σ_j is not given, it is σ_eq(ε, δ), but not above the least σ of the past.
 func TestReplanNoise(t *testing.T) {
 	low := replan(t, NextRequest{FixedBeforehand: true,
 		Past: []dp.Event{leg(20, 10000, 500, 30)}, Delta: 1e-4, Epochs: 2, Epsilon: 0.5},
@@ -142,7 +142,7 @@ func TestReplanNoise(t *testing.T) {
 	}
 }
 
-// Random pasts: what is planned is within the target.
+// For random pasts, the planned rounds are within the target.
 func TestReplanNeverExceedsTheTarget(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 1))
 	feasible := 0
@@ -174,8 +174,8 @@ func TestReplanNeverExceedsTheTarget(t *testing.T) {
 	}
 }
 
-// A record that five clients hold pays for the next legs of all of them, and
-// the ε is that of all rounds, composed here by hand.
+// If five clients hold a record, it pays for the next rounds of all of them. The ε of all rounds is
+// compared with a composition by hand.
 func TestReplanSharedRecordsPayForAll(t *testing.T) {
 	plan := solve(t, Request{Method: ClosedForm, N: 10000, Delta: 1e-4, Epochs: 5, Epsilon: 1, Clients: 5, Shared: true})
 	for _, acc := range []dp.Accountant{closedform.MomentAccountant{}, rdp.Accountant{}} {
@@ -205,7 +205,7 @@ func TestReplanSharedRecordsPayForAll(t *testing.T) {
 	}
 }
 
-// What a refusal says would do does for all clients too.
+// The changes that a refusal suggests also work for several clients.
 func TestReplanSharedRemedies(t *testing.T) {
 	r := NextRequest{FixedBeforehand: true,
 		Past: []dp.Event{leg(100, 10000, 500, 8)}, Delta: 1e-4, Epochs: 2, Sigma: 1, Epsilon: 0.1, Clients: 3,
@@ -401,7 +401,7 @@ func TestReadEvents(t *testing.T) {
 	}
 }
 
-// Text that is no JSON is refused, wherever the fault is; none is read for ever.
+// Malformed JSON is refused wherever the fault is, and never causes an endless loop.
 func TestReadEventsEndsOnMalformedJSON(t *testing.T) {
 	malformed := []string{
 		"[x]", "[", "{", "[[", "[{", `[{"`, `{"events":`, `{"events":[`, `[{"sigma"}]`, `[{"sigma" 2}]`, `[{"sigma":}]`,
@@ -444,8 +444,8 @@ func TestReadEventsIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, it is refused, or all its events are valid and survive
-// being written and read again.
+// Any file is either refused, or all its events are valid and are the same after they are written and read
+// again.
 func FuzzReadEvents(f *testing.F) {
 	f.Add(`[{"sigma":8,"sample_rate":0.01,"steps":500}]`)
 	f.Add(`{"events": [{"sampling":"fixed","noise_multiplier":8,"sample_size":3,"dataset_size":10,"count":5}]}`)
@@ -478,8 +478,8 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errFailing }
 
-// What a refused leg is told to do does, down to a single round of one record: 1/N has more
-// than six digits.
+// The change that a refusal suggests works even for a single round of one record, where the rate 1/N has
+// more than six digits.
 func TestRefusedLegMayBeOneRound(t *testing.T) {
 	past, acc := []dp.Event{leg(30, 3000, 200, 2)}, rdp.Accountant{}
 	one, err := acc.Epsilon(t.Context(), append(slices.Clone(past), leg(1, 3000, 1, 2)), 1e-5)

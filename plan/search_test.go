@@ -9,8 +9,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Whatever the cost and wherever it starts: the value returned is within the
-// target, and one that is a little less private is not, or is not in the range.
+// For any cost and any starting point: the returned value is within the target, and a slightly less
+// private one is not, or is out of range.
 func TestDial(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 1))
 	var met, calls, runs int

@@ -2,7 +2,7 @@ package plan
 
 import "testing"
 
-// What is left is not shown to be more, and what is missing is not shown to be nothing.
+// The remaining budget is rounded down, and a small missing amount is never shown as nothing.
 func TestSlackIsRoundedDown(t *testing.T) {
 	for margin, want := range map[float64]string{
 		0: "+0.00 %", 0.01239: "+1.23 %", -0.01231: "-1.24 %", 0.99999: "+99.99 %", 0.00009: "+0.00 %",

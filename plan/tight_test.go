@@ -151,7 +151,7 @@ func TestLargestSampleIsTheFirstCrossing(t *testing.T) {
 	}
 }
 
-// Of few rounds a smaller size may cost more, so that nothing is promised of the sizes below the
+// If rounds are few, a smaller batch size may cost more. So nothing is promised about the sizes below the
 // largest.
 func TestASmallerSampleMayCostMore(t *testing.T) {
 	r := Request{N: 89, Epochs: 0.67, Sigma: 1.47, Epsilon: 3.52, Delta: 1e-5, Method: RDP}
@@ -181,7 +181,7 @@ func (clt) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bo
 	return dp.Bound{Epsilon: eps, EpsilonUpper: eps, Kind: dp.Upper}, err
 }
 
-// What an accountant has no answer to is absent, with the reason.
+// If the accountant has no answer, the field is nil and the reason is given.
 func TestTightenWithoutAnAnswer(t *testing.T) {
 	p := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Epsilon: 1, Delta: 1e-290})
 	if err := p.Tighten(t.Context(), pld.Accountant{}); err != nil || p.Tight == nil ||

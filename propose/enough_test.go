@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A list that has only settings with little noise gets one with σ ≥ 2, with all its seeds, at any ε.
+// If all settings of a list have little noise, a setting with σ ≥ 2 is added, with all its seeds, at any
+// ε.
 func TestListsHaveEnoughNoise(t *testing.T) {
 	r, o := request(), options(2)
 	r.Base.Clients, r.Count = 1, 3

@@ -13,7 +13,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// What a user gives is never changed, and rows have no features to choose.
+// A model or features that the user chose are never changed. Rows have no choice of features.
 func TestHeadsKeepWhatIsGiven(t *testing.T) {
 	images := &data.Dataset{Images: &data.Images{Channels: 1, Height: 28, Width: 28}}
 	for _, c := range []struct {
@@ -39,8 +39,8 @@ func TestHeadsKeepWhatIsGiven(t *testing.T) {
 	}
 }
 
-// The comparison ranks by proxies, says why it leaves a head out, and gives the same answer for any
-// number of workers. One head that is left needs no proxies.
+// The comparison ranks heads by their proxies, says why it leaves a head out, and gives the same answer
+// for any number of workers. If only one head is left, it runs no proxies.
 func TestHeadsAreCompared(t *testing.T) {
 	base := train.DefaultSpec()
 	base.Data, base.Clients, base.Clip = "drawn", 1, 0.025
@@ -89,7 +89,8 @@ func TestHeadsAreCompared(t *testing.T) {
 	}
 }
 
-// A search with slow proxies says before it begins how many there are at most, and how long they take.
+// If proxies are slow, the search says before it begins how many there are at most, and how long they
+// take.
 func TestSlowSearchesSayTheirTime(t *testing.T) {
 	var log strings.Builder
 	r, o := request(), options(2)
@@ -106,7 +107,7 @@ func TestSlowSearchesSayTheirTime(t *testing.T) {
 	}
 }
 
-// If no proxy is run, the text says which results chose scattering features.
+// If no proxy runs, the text names the results for which scattering features were chosen.
 func TestEvidenceIsNamed(t *testing.T) {
 	text := ComparedText("", []Compared{{Head: Head{"softmax", "scatter"}}, {Head: Head{Model: "alexnet"}, Left: "it takes long"}})
 	if want := "the model is softmax on scatter, " + evidence + "; alexnet is not compared, because it takes long"; text != want {

@@ -27,8 +27,8 @@ func forPersons() (Request, Options) {
 	return r, o
 }
 
-// Every setting for persons keeps ε for a person by the accountant on the rounds that its training runs, and
-// costs a record less. Proxies on other data, which name no persons, run.
+// The accountant certifies ε for a person for the rounds that each setting runs. A single record costs
+// less. Proxies run on other data, which have no column of persons.
 func TestProposalsForPersons(t *testing.T) {
 	r, o := forPersons()
 	report := propose(t, r, o)
@@ -87,7 +87,8 @@ func TestProposalsForPersons(t *testing.T) {
 	}
 }
 
-// The bound of private selection, and the text of a grid, are for a record.
+// Private probing and comparisons with a grid are refused for persons, because the bound of private
+// selection and the text about the grid are for single records.
 func TestPrivateProbesRefusePersons(t *testing.T) {
 	r, o := forPersons()
 	o.Probe, o.Probing = o.Data, Private

@@ -11,9 +11,9 @@ import (
 	"proactivedp/train"
 )
 
-// Private probing and the training of what it proposes are within the target epsilon
-// together, as accounted from the trial's own mechanism and the setting's; nothing tells
-// how many trials there were.
+// Private probing and the training that it proposes together cost at most the target epsilon. The test
+// computes this from the mechanism of a trial and that of the setting. The report does not reveal how many
+// trials there were.
 func TestPrivateProbesArePaidFor(t *testing.T) {
 	r, o := request(), options(2)
 	source := train.NewSource(synth.OneHot(rng.New(3), 3000))
@@ -61,7 +61,8 @@ func TestPrivateProbesArePaidFor(t *testing.T) {
 	}
 }
 
-// What is kept of trials, or decided by how accurate they are, is not covered.
+// Stored trials, and choices that depend on the accuracy of trials, are refused, because ε would not cover
+// them.
 func TestPrivateProbesRefuse(t *testing.T) {
 	r, o := request(), options(1)
 	o.Probing, o.Trials.Folder = Private, t.TempDir()

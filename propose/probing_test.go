@@ -13,8 +13,8 @@ import (
 	"proactivedp/train"
 )
 
-// What is said of the records that proxies looked at rests on the probing, so that one must be
-// given, and be what is done.
+// The statement about the records that proxies used depends on the probing. So the request must name a
+// probing, and it must be the one that is used.
 func TestWhatProxiesLookAtMustBeSaid(t *testing.T) {
 	proposed := func(r Request, o Options) error {
 		_, err := Propose(t.Context(), r, o)
@@ -49,7 +49,7 @@ func TestWhatProxiesLookAtMustBeSaid(t *testing.T) {
 	}
 }
 
-// Sources that are missing are said to be.
+// If a source of data is missing, the error names it.
 func TestSourcesMustBeGiven(t *testing.T) {
 	r, all := request(), options(1)
 	r.Base.SampleSize, r.Base.GradComps = "10", 600
@@ -67,8 +67,8 @@ func TestSourcesMustBeGiven(t *testing.T) {
 	}
 }
 
-// The ε that a refusal of private probes says is enough is that of the request, of which a
-// trial has a part.
+// If ε is too small for private probing, the error names an ε that is enough. It is that of the whole
+// request; a trial gets only a part of it.
 func TestARefusedPrivateProbeSaysWhatIsEnough(t *testing.T) {
 	r, o := request(), options(2)
 	source := train.NewSource(synth.OneHot(rng.New(3), 800))
@@ -86,7 +86,7 @@ func TestARefusedPrivateProbeSaysWhatIsEnough(t *testing.T) {
 	propose(t, r, o)
 }
 
-// A search that is cut short does not say that nothing is feasible.
+// A search that was interrupted does not say that no setting is feasible.
 func TestLeastSigmaCutShort(t *testing.T) {
 	cut := errors.New("cut short")
 	_, err := leastSigma(1, 1, func(float64) (dp.Bound, error) { return dp.Bound{}, cut })

@@ -58,8 +58,8 @@ func timeless(t *testing.T, r *Report) string {
 	return string(text)
 }
 
-// Every setting that is shown is certified within its target epsilon by the accountant
-// on the setting itself, states what it costs, and is ranked.
+// Every setting in the report states its ε, which the accountant certifies to be at most the target. The
+// settings are ranked.
 func TestSettingsAreWithinTheBudget(t *testing.T) {
 	r, o := request(), options(2)
 	report := propose(t, r, o)
@@ -106,8 +106,8 @@ func TestSettingsAreWithinTheBudget(t *testing.T) {
 	}
 }
 
-// Of one ε more noise needs more gradients, and of one noise multiplier more ε allows
-// more.
+// At one ε, settings with more noise need more gradients. At one noise multiplier, a larger ε allows more
+// gradients.
 func TestCostGrowsWithNoiseAndWithEpsilon(t *testing.T) {
 	points := propose(t, request(), options(2)).Frontier
 	if len(points) != len(ladder)*len(triedNoise) {
@@ -127,8 +127,8 @@ func TestCostGrowsWithNoiseAndWithEpsilon(t *testing.T) {
 	}
 }
 
-// The answer does not depend on how many workers there are, nor on whether the call was
-// interrupted: what is finished is not run again.
+// The answer does not depend on the number of workers, or on whether the call was interrupted. Proxies
+// that are finished do not run again.
 func TestSameAnswerByAnyWay(t *testing.T) {
 	r := request()
 	r.Count = 1
@@ -162,7 +162,7 @@ func TestSameAnswerByAnyWay(t *testing.T) {
 	}
 }
 
-// A request that nothing meets is refused with what could be.
+// If no setting meets the request, the error says what would be possible.
 func TestInfeasible(t *testing.T) {
 	for want, change := range map[string]func(*Request){
 		"within ε = 0.0001 no round can sample": func(r *Request) { r.Epsilon, r.Base.Delta = 1e-4, 1e-9 },
@@ -177,8 +177,8 @@ func TestInfeasible(t *testing.T) {
 	}
 }
 
-// The least ε for a target accuracy is smaller for a smaller one, and its proposals are
-// all predicted to reach it.
+// The least ε for a target accuracy is smaller for a lower target. All its proposals are predicted to
+// reach the target.
 func TestLeastEpsilon(t *testing.T) {
 	last := 0.0
 	for _, target := range []float64{0.7, 0.88} {
@@ -197,7 +197,7 @@ func TestLeastEpsilon(t *testing.T) {
 	}
 }
 
-// All that is wrong with a request is said at once.
+// Validate reports all errors of a request at once.
 func TestValidateSaysAll(t *testing.T) {
 	r := request()
 	r.Epsilon, r.TargetAccuracy, r.Seeds, r.Count, r.Rounds = 1000, 1, 2, 0, []int{1}
@@ -212,8 +212,8 @@ func TestValidateSaysAll(t *testing.T) {
 	}
 }
 
-// Proxies never share their noise with the training, judge by other rows each, and look
-// at the test set never.
+// Proxies never share their noise with the training. Each is judged by other held-out rows, and none uses
+// the test set.
 func TestProxiesHoldOut(t *testing.T) {
 	s, err := newSearcher(request(), options(1))
 	if err != nil {
@@ -254,8 +254,8 @@ func TestProxiesHoldOut(t *testing.T) {
 	}
 }
 
-// A budget that allows nearly all records in a round is proposed for, too: a proxy holds
-// some records out, and samples no more than it has.
+// There are proposals even if the budget allows nearly all records in each round. A proxy holds some
+// records out, so its batches are not larger than the rest.
 func TestFewRoundsOfNearlyAllRecords(t *testing.T) {
 	r := request()
 	r.Base.Clients, r.Epsilon, r.Rounds = 1, 10, []int{5}
@@ -279,7 +279,8 @@ func TestFewRoundsOfNearlyAllRecords(t *testing.T) {
 	}
 }
 
-// Rows judge once, however often seeds are doubled: there are no more than training rows.
+// Each row judges only one seed, and there are not more judging rows than training rows, however often the
+// number of seeds is doubled.
 func TestJudgingRowsAreNoMoreThanThereAre(t *testing.T) {
 	o := options(1)
 	s, err := newSearcher(request(), o)
@@ -298,8 +299,9 @@ func TestJudgingRowsAreNoMoreThanThereAre(t *testing.T) {
 	}
 }
 
-// Proposals are ranked by the metric of the base. A target that needs no features is refused for every
-// metric, and private probing, whose noise is that of a count, refuses all metrics but the accuracy.
+// Proposals are ranked by the metric of the base. A target that can be reached without features is refused
+// for every metric. Private probing refuses all metrics except the accuracy, because its noise is for a
+// count.
 func TestProposeByAMetric(t *testing.T) {
 	r := request()
 	r.Base.Metric, r.Count = "auc", 1

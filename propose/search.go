@@ -25,6 +25,7 @@ type searcher struct {
 	Options
 	base    train.Spec
 	records int            // of one client
+	weights string         // class weights of the proxies
 	copies  int            // number of clients that hold a record
 	params  map[string]int // number of parameters of the model on the probed data, by its features
 	delta   float64        // δ of a record
@@ -55,6 +56,9 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 	s.base.SampleSize, s.base.GradComps, s.base.NoiseMultiplier = "1", 1, 1
 	s.base.Schedule, s.base.Beta = string(sim.ZeroDecay), 0
 	p, err := o.Data.Prepare(s.base)
+	if err == nil {
+		s.weights, err = s.base.WeightsOn(o.Data.Data(), o.Probe.Data())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -463,6 +467,7 @@ func (s *searcher) probeOf(spec train.Spec, number int) train.Spec {
 	spec.Data, spec.Delta = s.Probe.Data().Name, 0
 	if s.Probing != Own {
 		spec.Features, spec.Split = 0, ""
+		spec.ClassWeights = s.weights
 		spec.AtMost = 0 // the probed data names no persons, and no (ε, δ) covers a proxy
 	}
 	spec.Holdout = 1 / float64(s.folds())

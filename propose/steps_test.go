@@ -6,8 +6,8 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// What is given stays, σ is just within the budget, and the worker count decides
-// nothing.
+// Settings that the user gave are kept, σ is just within the budget, and the number of workers does not
+// change the result.
 func TestStepsKeepWhatIsGiven(t *testing.T) {
 	r := request()
 	r.Base.SampleSize, r.Base.GradComps = "10", 600

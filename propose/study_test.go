@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The settings of a study keep ε as a search's do, the fewest gradients first, and a grid without a
-// setting is refused.
+// The settings of a study keep ε as those of a search do, and are sorted by their number of gradients. A
+// grid without a setting is refused.
 func TestStudySettings(t *testing.T) {
 	r, o := request(), options(1)
 	study, err := NewStudy(r, o)

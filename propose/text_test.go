@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An accuracy that is below what was wanted is not shown as that.
+// An accuracy below the target is never rounded up to the target in a text.
 func TestTooAccurateShowsWhatIsBelow(t *testing.T) {
 	s := &searcher{Request: Request{TargetAccuracy: 0.95}}
 	text := s.tooAccurate(1, 0.94996, []Point{{Epsilon: 2, Prediction: Prediction{Accuracy: 0.95004}}}).Error()
@@ -16,7 +16,7 @@ func TestTooAccurateShowsWhatIsBelow(t *testing.T) {
 	}
 }
 
-// What is shown of an interval leaves nothing of it out.
+// The printed ends of an interval are rounded outwards.
 func TestIntervalIsShownWhole(t *testing.T) {
 	for want, p := range map[string]Prediction{
 		"0.920–0.942": {Low: 0.9204, High: 0.9416}, "0.920–0.941": {Low: 0.9206, High: 0.9401},
@@ -37,7 +37,7 @@ func TestIntervalIsShownWhole(t *testing.T) {
 	}
 }
 
-// Drawn data are said to be drawn, whoever looked at them.
+// The report says that drawn data are drawn, for every kind of probing.
 func TestDrawnDataAreSaidToBe(t *testing.T) {
 	for _, probing := range []Probing{Own, Private} {
 		r := &Report{Data: "drawn", Probe: Probe{Kind: probing, Synthetic: true, Private: &PrivateProbe{}}}

@@ -25,8 +25,9 @@ func pretend(tasks *[]trainer.Task) func(context.Context, trainer.Task) (trainer
 	}
 }
 
-// The search finds the step size, and every proxy is one: public, seeded, with batch size and noise
-// multiplier in the proportion of the setting and the same learning rate (arXiv 2210.03403, Section 3).
+// The search finds the step size. Every proxy is a public training with a seed. Its batch size and noise
+// multiplier are the same fraction of those of the setting, and its learning rate is the same (arXiv
+// 2210.03403, Section 3).
 func TestForTrainer(t *testing.T) {
 	var tasks []trainer.Task
 	r := DefaultTrainerRequest(20_000, 3000, 1, 1e-6)
@@ -66,8 +67,8 @@ func TestForTrainer(t *testing.T) {
 	}
 }
 
-// A target that no proxy reaches is refused with what is reached, a script that fails ends the search, and
-// a request is checked before a script runs.
+// If no proxy reaches the target, the error says which value is reached. A script that fails ends the
+// search. A request is checked before any script runs.
 func TestForTrainerRefuses(t *testing.T) {
 	var tasks []trainer.Task
 	r := DefaultTrainerRequest(20_000, 3000, 1, 1e-6)

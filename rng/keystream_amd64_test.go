@@ -21,7 +21,7 @@ func keyStreams() map[string][2]kernel {
 	return all
 }
 
-// The system lists what it found, too.
+// The operating system lists the same processor features that the package found.
 func TestTwoBlocksAreTheSystems(t *testing.T) {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Run 0 is what the root always gave; every other run of every root has streams of its
-// own, whichever run it is asked of.
+// Run 0 has the streams that the root always had. Every other run of every root has its own streams, also
+// if it is requested from another run.
 func TestRunsHaveStreamsOfTheirOwn(t *testing.T) {
 	secret, err := NewFromSecret(make([]byte, MinSecret))
 	if err != nil {
@@ -74,8 +74,8 @@ func TestSaltedRootsHaveTheNameAndStreamsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A name says which seed it is, and nothing of a secret: neither the secret nor its
-// key, the first bytes of origin, stand in it, and another bit of the secret changes all.
+// A name contains the number of a seed, but nothing of a secret: neither its bytes, nor its key, nor the
+// first bytes of its origin. If one bit of the secret changes, the whole name changes.
 func TestNames(t *testing.T) {
 	secret := bytes.Repeat([]byte{7}, MinSecret)
 	private, err := NewFromSecret(secret)
@@ -124,7 +124,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A root has one spelling: two would let one release pass for two.
+// Each root has only one spelling of its name. With two spellings, one release could pass for two.
 func TestNamesWithOneSpelling(t *testing.T) {
 	for _, root := range []string{"seed:0", "seed:18446744073709551615", "secret:00ff", "opacus run 3", "a~b (!)"} {
 		if err := (Name{Root: root}).Validate(); err != nil {

@@ -211,8 +211,9 @@ func (s *Stream) Peek(size, want int) []byte {
 	return s.buf[s.pos:s.have]
 }
 
-// Skip removes the next n bytes of the stream, which Peek must have returned. The bytes must be those
-// of complete draws, so that the next draw begins at the same bits as without Peek.
+// Skip removes the next n bytes of the stream, which Peek must have returned. n must be a multiple of the size that Peek
+// was given, the bytes of one draw. Then each draw gets the same bits, whether draws are peeked at one by one or many at
+// a time.
 func (s *Stream) Skip(n int) { s.pos += n }
 
 // refill makes the next n bytes available, and about want ≥ n bytes if possible. The amount never

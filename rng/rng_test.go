@@ -79,8 +79,8 @@ func TestReseedDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// The kernel makes the bits that the standard library does, for any key and
-// place, whatever was asked for first.
+// The kernel makes the same bits as the standard library, for any key and position, whatever was requested
+// before.
 func TestKeyStreamIsTheStandardLibrarys(t *testing.T) {
 	if !hasKeyStream {
 		t.Skip("no AES on vectors")
@@ -105,8 +105,8 @@ func TestKeyStreamIsTheStandardLibrarys(t *testing.T) {
 	}
 }
 
-// Draws of many bytes are the stream's bytes in order, but for those at the end
-// of a chunk that are too few for a draw.
+// Draws of many bytes are the bytes of the stream in order. At the end of a chunk, bytes that are too few
+// for a draw are skipped.
 func TestPeekAndSkip(t *testing.T) {
 	fast := New(3)
 	plain := *fast
@@ -332,8 +332,8 @@ func BenchmarkReseed(b *testing.B) {
 	}
 }
 
-// A secret of a right length gives the root that it always gave; another one, or
-// the seed whose bytes it starts with, gives another.
+// A secret with a permitted length gives the same root as it always has. Another secret gives another
+// root, and so does the seed whose bytes the secret begins with.
 func TestNewFromSecret(t *testing.T) {
 	secret := make([]byte, MinSecret)
 	first := func(r *Root) uint64 { return r.Stream(Noise, 0, 0).Uint64() }
@@ -368,7 +368,7 @@ func TestNewFromSecret(t *testing.T) {
 	}
 }
 
-// What has no key says so, where it is asked and where it is used.
+// A root without a key is refused, both when it is checked and when it is used.
 func TestZeroRootsAreRefused(t *testing.T) {
 	for name, r := range map[string]*Root{"nil": nil, "zero": new(Root)} {
 		if err := r.Check(); !errors.Is(err, ErrNoKey) {
@@ -392,9 +392,8 @@ func panicOf(f func()) (p any) {
 	return nil
 }
 
-// Streams that start from Heads have the bits of streams that do not, wherever rounds,
-// clients, purposes and roots go, and however far the streams are read: there with the
-// kernel and without.
+// Streams that start from Heads have the same bits as other streams, for all rounds, clients, purposes and
+// roots, however far they are read. The test runs with the kernel and without it.
 func TestHeadsGiveTheSameBits(t *testing.T) {
 	fast, other := New(5), New(6)
 	plain := *fast
@@ -443,7 +442,7 @@ func TestHeadsGiveTheSameBits(t *testing.T) {
 	}
 }
 
-// AppendPlaces takes what Exp takes of the stream.
+// AppendPlaces uses the same bits of the stream as Exp.
 func TestPlacesAreSumsOfExponentials(t *testing.T) {
 	for round := range 300 {
 		a, b := New(2).Stream(Sampling, 0, round), New(2).Stream(Sampling, 0, round)

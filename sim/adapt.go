@@ -17,7 +17,7 @@ import (
 // records.
 type Adapt float64
 
-// MaxAdapt is the upper limit of Adapt.
+// MaxAdapt is the largest value of [Adapt], the factor by which a client may change its batch size.
 const MaxAdapt = 1000
 
 // Validate returns an error if a is neither 0 nor in (1, MaxAdapt].

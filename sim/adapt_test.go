@@ -21,8 +21,8 @@ func adaptive(c *Config) {
 	c.Adapt = 5
 }
 
-// With constant times the factor is exact: a client of speed x draws x·s, within
-// [s/5, 5s], from its second round on.
+// With constant times, the adapted size is exact: a client of speed x draws x·s records, within [s/5, 5s],
+// from its second round on.
 func TestAdaptFollowsTheSpeed(t *testing.T) {
 	cfg := small(t, adaptive, func(c *Config) { c.Mechanism.Sizes = dp.ConstantSizes(10); c.GradComps = 500 })
 	r := runVirtual(t, cfg, Perf{})
@@ -45,8 +45,7 @@ func TestAdaptFollowsTheSpeed(t *testing.T) {
 	}
 }
 
-// What is drawn is what the ledger says: with fixed-size sampling the sizes can
-// be counted.
+// The ledger has the batch sizes that were really drawn. With fixed-size sampling they can be counted.
 func TestAdaptSamplesWhatItAccounts(t *testing.T) {
 	drawn := make([]dp.Ledger, 4)
 	cfg := small(t, adaptive, func(c *Config) {
@@ -73,8 +72,8 @@ func TestAdaptSamplesWhatItAccounts(t *testing.T) {
 	}
 }
 
-// The statement on an adaptive run is that of the sizes that were run, the worst
-// client's; the plan is above it, for both accountants that state anything.
+// The privacy of an adaptive run is computed from the batch sizes that were run, for the worst client. The
+// plan's ε is not smaller, by both accountants that give one.
 func TestAdaptAccountsWhatWasRun(t *testing.T) {
 	const delta = 1e-4
 	cfg := small(t, adaptive, func(c *Config) { c.Mechanism.NoiseMultiplier = 8 })

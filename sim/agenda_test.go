@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An agenda gives its events in the order (time, client, sequence), however messages and
-// ends of rounds come, and wherever all of it is looked at in between.
+// An agenda returns its events in the order (time, client, sequence), however messages and ends of rounds
+// arrive, and at whatever moment its content is inspected.
 func TestAgendaIsInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 100 {

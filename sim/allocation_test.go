@@ -112,8 +112,8 @@ func TestEachEpochIsDrawnAnew(t *testing.T) {
 	}
 }
 
-// The ledgers of a run of allocation have one event a client, at any time, with the epochs that it has
-// begun.
+// At any time, the ledger of a client has one event for a run with allocation. The event counts the epochs
+// that have begun.
 func TestLedgersCountEpochsThatBegan(t *testing.T) {
 	cfg := small(t, allocated, func(c *Config) { c.GradComps = 80 }) // 10 rounds, two epochs and a half
 	v := newVirtual(t, cfg, Perf{})

@@ -90,9 +90,9 @@ func everyState(t *testing.T, do func(cfg *Config, v *Virtual, events int)) {
 	}
 }
 
-// A checkpoint at any event, restored into a run with or without a crew, gives
-// the bits of the run never stopped; and what is restored is written as the same
-// bytes. A long test does both at each event, a short one in turn.
+// A checkpoint is taken at any event and restored, with or without workers. The continued run has the bits
+// of an uninterrupted one, and the restored state is written as the same bytes. A long test does both at
+// each event, a short one in turn.
 func TestCheckpointAtAnyEvent(t *testing.T) {
 	wants := map[*Config]*Result{}
 	everyState(t, func(cfg *Config, v *Virtual, events int) {
@@ -127,8 +127,8 @@ var derived = []string{".server.k", ".server.applied", ".server.at[]", ".clients
 	".clients[].newer.readers",
 	".queue[].vector.readers"}
 
-// Every field of the state is written: where one is changed, so is the file, or
-// it cannot be written. A field that is added and not visited fails here.
+// Every field of the state is written: if a field changes, the file changes, or the state cannot be
+// written. The test fails for a new field that the visitor does not visit.
 func TestCheckpointHasEveryField(t *testing.T) {
 	todo := map[string]bool{}
 	for path := range fields("", reflect.TypeFor[virtualState]()) {
@@ -235,8 +235,8 @@ func change(t *testing.T, v reflect.Value) {
 	}
 }
 
-// Golden: these are the bytes of a checkpoint. If they change raise
-// checkpointFormat.Version, so that older ones are refused for what they are.
+// Golden bytes of a checkpoint. If they change, raise checkpointFormat.Version, so that older checkpoints
+// are refused with the right reason.
 func TestCheckpointGolden(t *testing.T) {
 	const want = "6e051eb0e35bb23f263ec076e125ed999e1d2dd08e8fb9638931cd4ac480571c"
 	_, file := midway(t, rough)
@@ -258,8 +258,7 @@ func midway(t testing.TB, options ...option) (*Config, []byte) {
 	return cfg, written(t, v)
 }
 
-// One changed bit anywhere, and every length that is too short, is refused, and
-// the run is as it was.
+// A checkpoint with one changed bit, or cut off at any length, is refused, and the run does not change.
 func TestDamagedCheckpointIsRefused(t *testing.T) {
 	cfg, file := midway(t)
 	v := newVirtual(t, cfg, Perf{})
@@ -321,7 +320,7 @@ func TestForeignCheckpointIsRefused(t *testing.T) {
 	}
 }
 
-// What a length promises is not allocated before it comes.
+// Memory for a length in the file is allocated only as the bytes arrive.
 func TestCheckpointLengthsAreNotTrusted(t *testing.T) {
 	cfg, file := midway(t, rough)
 	v := newVirtual(t, cfg, Perf{})
@@ -374,7 +373,7 @@ func TestCheckpointOnAFullDisk(t *testing.T) {
 	}
 }
 
-// A run writes checkpoints while its crew computes, and each is good.
+// Checkpoints that are written while workers compute can be restored.
 func TestCheckpointWhileTheCrewComputes(t *testing.T) {
 	cfg := brief(t, rough)
 	want := runVirtual(t, cfg, Perf{}).ParamsSHA256()
@@ -397,7 +396,8 @@ func TestCheckpointWhileTheCrewComputes(t *testing.T) {
 	}
 }
 
-// Whatever a state says it is refused, or the run goes on with it. The fuzzer does not have to find the checksum.
+// Any state is either refused, or the run continues with it. The fuzzer does not have to find the
+// checksum.
 func FuzzCheckpoint(f *testing.F) {
 	cfg, file := midway(f, rough)
 	state := file[preamble+len("header") : len(file)-sha256.Size]
@@ -425,9 +425,8 @@ func FuzzCheckpoint(f *testing.F) {
 	})
 }
 
-// Under a key a checkpoint that anybody changed is refused, though its digest was
-// computed anew; so is one under another key, one without, and one with a key
-// where none is given.
+// A checkpoint with a key is refused if somebody changed it, even with a new digest. It is also refused
+// with another key, or if only one of the two keys is given.
 func TestKeyedCheckpointsAreOfWhoHasTheKey(t *testing.T) {
 	v := newVirtual(t, brief(t), Perf{})
 	key, other := bytes.Repeat([]byte("k"), MinKey), bytes.Repeat([]byte("o"), MinKey)

@@ -8,7 +8,7 @@ import (
 	"proactivedp/dp"
 )
 
-// A ledger whose counts overflow is refused: their sum was the number of rounds again.
+// A ledger whose counts overflow is refused. Here the sum wraps around to the right number of rounds.
 func TestResumeRefusesAnOverflowingLedger(t *testing.T) {
 	c, err := NewClient(brief(t), 0, nil)
 	if err != nil {

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Of the rounds that wait for a worker the one that ends first on the virtual clock is the
-// first to be computed.
+// Of the rounds that wait for a worker, the one that ends first on the virtual clock is computed first.
 func TestTheCrewComputesFirstWhatEndsFirst(t *testing.T) {
 	var order []int // written by one worker
 	begun, goOn := make(chan bool), make(chan bool)

@@ -24,8 +24,7 @@ func TestDelaysReadWhatTheyPrint(t *testing.T) {
 	}
 }
 
-// Every named Υ is what its definition says, and true for k ≥ i, for a sequence
-// of sizes.
+// Every named delay Υ agrees with its definition, and is true for k ≥ i, for a sequence of sizes.
 func TestDelaysAreTheirDefinitions(t *testing.T) {
 	const rounds = 300
 	sched := newSchedule(dp.PolynomialSizes{First: 1, Slope: 0.01, Power: 1}, rounds, StepSize{Eta0: 1, Decay: NoDecay}, true)
@@ -68,8 +67,8 @@ func TestDelaysAreTheirDefinitions(t *testing.T) {
 	}
 }
 
-// Each Υ is used to its end: the measured staleness reaches what it allows and
-// never goes beyond (see TestRoughRunAppliesEveryUpdateOnce for the latter).
+// Each delay is used fully: the measured staleness reaches the allowed one. That it never exceeds it is
+// tested in TestRoughRunAppliesEveryUpdateOnce.
 func TestNamedDelaysAreUsed(t *testing.T) {
 	for _, c := range []struct {
 		d    Delay
@@ -102,8 +101,8 @@ func TestDelaysThatStallAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever a permissible delay says, what is read of it is true for k ≥ i, never sooner than
-// the lag that it tells, and is read again from what it is written as.
+// Any text of a permissible delay that is accepted gives a delay that is true for k ≥ i, is never true
+// beyond its stated lag, and can be read back from its own text.
 func FuzzParseDelay(f *testing.F) {
 	for _, text := range []string{"0", "7", "1e18", "unlimited", "sqrt", "clients:0,3,1", "list:",
 		"list:0,2,9223372036854775807", "-1", "1,2"} {

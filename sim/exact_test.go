@@ -10,9 +10,9 @@ import (
 
 func exact(c *Config) { c.Mechanism.Exact = true }
 
-// An exact round releases the rounded sum of the sample that it drew, plus its noise: the
-// sum is what is left when the noise of its stream is taken off, to a float32's rounding, and
-// sample and noise are others than those of a simulation.
+// An exact round releases the rounded sum of its sample plus its noise: if the noise is subtracted, the
+// sum is left, up to float32 rounding. Sample and noise differ from those of a simulation in floating
+// point.
 func TestExactRoundsReleaseTheirSum(t *testing.T) {
 	for _, option := range []option{exact, func(*Config) {}} {
 		cfg := small(t, option)
@@ -38,7 +38,7 @@ func TestExactRoundsReleaseTheirSum(t *testing.T) {
 	}
 }
 
-// A seed gives the same bits with any number of workers, and others than a simulation's.
+// A seed gives the same bits with any number of workers, and other bits than without exact noise.
 func TestExactRunsAreRepeatable(t *testing.T) {
 	want := runVirtual(t, small(t, exact), Perf{})
 	if got := runVirtual(t, small(t, exact), Perf{Workers: 2, MinWork: 1}); !slices.Equal(got.Params, want.Params) {

@@ -117,10 +117,10 @@ var planted = []struct {
 	},
 }
 
-// Every fault planted in the real code is found by the smallest explorations, as what it is.
+// The smallest explorations find every fault that is planted in the real code, and name it correctly.
 //
-// Each fault is in a copy of the package that only this build has. All copies are in one program, so that they are
-// linked once. Its argument is the number of the fault.
+// Each fault is in a copy of the package that only this build has. All copies are in one program, so that
+// they are linked once. Its argument is the number of the fault.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	folder, err := filepath.Abs(".")
 	if err != nil {

@@ -65,8 +65,8 @@ func TestExploration(t *testing.T) {
 	}
 }
 
-// One client and one round, by hand: the round runs, its update is under way,
-// the broadcast is, all is done.
+// One client and one round, checked by hand: the round runs, its update travels, the broadcast travels,
+// the run is done.
 func TestExplorationOfOneRound(t *testing.T) {
 	got, err := Exploration{Clients: 1, Rounds: 1}.Run()
 	if want := (Explored{States: 4, Transitions: 3, Ends: 1}); err != nil || got != want {
@@ -74,8 +74,8 @@ func TestExplorationOfOneRound(t *testing.T) {
 	}
 }
 
-// Algorithms 1–4 keep their promises in every order of events: here of two clients
-// and two rounds with every fault, and of more without.
+// Algorithms 1–4 keep their invariants in every order of events: for two clients and two rounds with every
+// fault, and for larger runs without faults.
 func TestEveryInterleaving(t *testing.T) {
 	for _, e := range []Exploration{
 		{Clients: 2, Rounds: 2}, {Clients: 2, Rounds: 2, Faults: oneEach},
@@ -121,8 +121,8 @@ func TestExplorationRefusesWhatItCannotCount(t *testing.T) {
 	}
 }
 
-// Of states that differ by the names of clients alone, one is explored. All are
-// found that there are without this.
+// If states differ only in the numbering of clients, one of them is explored. The exploration still finds
+// every state that a full exploration finds.
 func TestNamesOfClientsDecideNothing(t *testing.T) {
 	for _, e := range []Exploration{
 		{Clients: 2, Rounds: 2, Faults: oneEach},
@@ -163,8 +163,8 @@ func TestNamesOfClientsDecideNothing(t *testing.T) {
 	}
 }
 
-// A violation is told with the shortest way to it. Here the machines are held to a τ
-// below their own.
+// A violation is reported with the shortest way to it. Here the machines are checked against a smaller τ
+// than their own.
 func TestViolationIsToldByTheShortestWay(t *testing.T) {
 	x, start, err := newExplorer(Exploration{Clients: 2, Rounds: 2, Tau: 1})
 	if err != nil {
@@ -192,7 +192,8 @@ func TestViolationIsToldByTheShortestWay(t *testing.T) {
 	}
 }
 
-// A set of updates, a bit for each round of each client, moves with its clients.
+// If clients are renumbered, the set of updates (a bit for each round of each client) is renumbered with
+// them.
 func TestRenamedMovesTheUpdatesOfAClient(t *testing.T) {
 	e := Exploration{Clients: 3, Rounds: 2}
 	// Client 0 has round 0, client 1 both, client 2 round 1.

@@ -25,8 +25,9 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 	// no free one is left. A broadcast is one copy of v that all clients read; the last reader returns it.
 	// A client's mailbox holds one broadcast. A newer one replaces it, because the client would drop the
 	// older one anyway. There is one workspace for each processor, and a client has one only during
-	// Compute. So the server never waits for a client, and a client waits only for Υ, for a free vector or
-	// workspace, and for room in the server's channel.
+	// Compute. So the server never waits for a client, and a client waits only for Υ and for a free vector
+	// or workspace. The server's channel has room for all updates, because a client that waits for room
+	// must be put to sleep and woken, which takes a fifth of a small model's round.
 	//
 	// When one goroutine fails, the others are cancelled. A gradient that is being computed is finished
 	// first.
@@ -39,7 +40,7 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 	h := &hogwild{
 		observe:    observe,
 		params:     cfg.Model.NumParams(),
-		updates:    make(chan Update, cfg.Clients()),
+		updates:    make(chan Update, vectorsPerClient*cfg.Clients()),
 		workspaces: newShared(hogwildWorkspaces(cfg.Clients()), func() *Workspace { return NewWorkspace(cfg.Model) }),
 		// The server has one broadcast too, so there are never more than this.
 		returned: make(chan *Vector, broadcastsPerClient*cfg.Clients()+1),
@@ -86,7 +87,7 @@ type hogwild struct {
 	observe    Observer
 	params     int
 	nodes      []*node
-	updates    chan Update              // updates from clients to the server
+	updates    chan Update              // updates from clients to the server, with room for every vector of every client
 	returned   chan *Vector             // broadcasts that all clients have read, for the server to use again
 	workspaces *sharedThings[Workspace] // working memory of Compute
 }
@@ -181,21 +182,6 @@ func receive[T any](ctx context.Context, c <-chan T) (x T, err error) {
 	}
 }
 
-// send sends on a channel. Like receive, it first tries only the channel.
-func send[T any](ctx context.Context, c chan<- T, x T) error {
-	select {
-	case c <- x:
-		return nil
-	default:
-	}
-	select {
-	case c <- x:
-		return nil
-	case <-ctx.Done():
-		return stopped(ctx)
-	}
-}
-
 func (h *hogwild) runClient(ctx context.Context, n *node) error {
 	c := n.client
 	poll := func() error {
@@ -234,9 +220,7 @@ func (h *hogwild) runClient(ctx context.Context, n *node) error {
 		if err := poll(); err != nil {
 			return err
 		}
-		if err := send(ctx, h.updates, c.Finish(u)); err != nil {
-			return err
-		}
+		h.updates <- c.Finish(u) // there is room: see updates
 	}
 	return nil
 }

@@ -175,11 +175,10 @@ func (l load) run() error {
 	return nil
 }
 
-// Whatever becomes of a run (it completes, is cancelled at any moment, or one of
-// its goroutines fails or panics), with few or many clients, large or small
-// models, even or very uneven speeds, any Υ and any number of processors: it says
-// so, begins no round from then on but one of each client that looked before, and leaves
-// no goroutine behind.
+// A run completes, is cancelled at any moment, or one of its goroutines fails or panics. There are few or
+// many clients, large or small models, even or very uneven speeds, any Υ and any number of processors. In
+// each case the run reports what happened, begins at most one more round for each client, and leaves no
+// goroutine behind.
 func TestHogwildUnderLoad(t *testing.T) {
 	before := runtime.NumGoroutine()
 	until := time.Now().Add(loadTime(t))
@@ -199,7 +198,7 @@ func TestHogwildUnderLoad(t *testing.T) {
 	t.Logf("%d runs: %v", n, ends)
 }
 
-// The check of a load is only worth something if it fails.
+// The check of TestHogwildUnderLoad finds planted faults; otherwise it would be worth nothing.
 func TestLoadFindsFaults(t *testing.T) {
 	l := load{procs: 2, clients: 5, params: 3, delay: AtMost(1), end: completes}
 	if err := l.run(); err != nil {
@@ -251,8 +250,8 @@ func heapGrowth(t *testing.T, cfg *Config) (grown, counts int64) {
 	return end - quarter, int64(cfg.Clients()) * 2 * 8 * lags
 }
 
-// A run's memory does not depend on its length, but for the counts of staleness.
-// With a leak of 24 bytes a client round, planted, it is seen to.
+// The memory of a run does not depend on its length, except for the counts of staleness. The test finds a
+// planted leak of 24 bytes per client round.
 func TestHogwildMemoryDoesNotGrow(t *testing.T) {
 	const clients, params = 16, 69
 	rounds := 4000

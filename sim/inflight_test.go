@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// An update on its way is what its round can release at the run's σ and C: a state of
-// another σ is refused wherever there is one, though everything else of it fits; one of
-// the same goes on.
+// An update in a saved state must be one that its round can release with the run's σ and C. A state of a
+// run with another σ is refused, even if everything else fits. A state with the same σ is accepted.
 func TestUpdatesInFlightAreHeldAgainstTheNoise(t *testing.T) {
 	const times = 10
 	cfg := brief(t)

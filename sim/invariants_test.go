@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each assertion fails where its promise is broken.
+// Each assertion fails if its invariant is broken.
 func TestAssertionsFail(t *testing.T) {
 	machines := func() (*Server, *Client) {
 		server, clients, _ := handDriven(2, 2, AtMost(1)).newMachines(kept)
@@ -113,7 +113,7 @@ func TestAssertionsFail(t *testing.T) {
 	}
 }
 
-// A vector that is free for use holds nothing that could pass for a model.
+// A free vector contains nothing that could be mistaken for a model.
 func TestFreeVectorsArePoisoned(t *testing.T) {
 	pool := vectorPool{length: 2}
 	v := pool.get(2)

@@ -84,10 +84,9 @@ func BenchmarkTwoProcessors(b *testing.B) {
 	}
 }
 
-// The vectors that a run keeps do not depend on how long it is, and 5 clients of
-// AlexNet's 23,272,266 parameters, with half a GiB for each of the two gradients
-// under way, stay below 4 GiB. All that was ever allocated is counted, garbage
-// too.
+// The number of vectors does not depend on the length of a run. Five clients of AlexNet (23,272,266
+// parameters) stay below 4 GiB, with half a GiB for each of the two gradients under way. All memory that
+// was ever allocated is counted, including garbage.
 func TestVectorsOfALargeModel(t *testing.T) {
 	const params, rounds = 1 << 17, 30
 	cfg := heavyConfig(heavy{params: params}, rounds)
@@ -125,9 +124,8 @@ func TestVectorsOfALargeModel(t *testing.T) {
 	}
 }
 
-// What is handed to workers is decided by a round's arithmetic at the mean sample
-// size: LeNet's is worth it at any size, logistic regression's from 2^17
-// parameters × examples on.
+// A round is handed to workers if its arithmetic at the mean batch size is large enough: for LeNet at any
+// size, for logistic regression from 2^17 parameters × examples on.
 func TestWhatIsWorthAWorker(t *testing.T) {
 	const enough = 1 << 17
 	for _, c := range []struct {
@@ -155,9 +153,8 @@ func TestWhatIsWorthAWorker(t *testing.T) {
 	}
 }
 
-// Without a bound on the delay, each of Hogwild's clients may have three
-// broadcasts of its own and the server one; with one, there are no more than may
-// be read, and the next.
+// Without a bound on the delay, each client of Hogwild may hold three broadcasts, and the server one. With
+// a bound, there are only as many as may be read, and the next one.
 func TestBroadcastsOfHogwild(t *testing.T) {
 	for _, c := range []struct {
 		delay Delay

@@ -55,8 +55,8 @@ func handDriven(clients, rounds int, delay Delay) *Config {
 // kept takes no vector back: these tests use none twice.
 func kept(*Vector) {}
 
-// ISRReceive: a broadcast that arrives in mid-round replaces ŵ at the end of
-// the round, U applied on top; an older one is dropped.
+// ISRReceive: a broadcast that arrives in the middle of a round replaces ŵ at the end of the round, and U
+// is applied on top. An older broadcast is dropped.
 func TestBroadcastInMidRound(t *testing.T) {
 	_, clients, _ := handDriven(1, 3, Unlimited{}).newMachines(kept)
 	c := clients[0]
@@ -85,8 +85,8 @@ func TestBroadcastInMidRound(t *testing.T) {
 	}
 }
 
-// Of updates that came out of order the server tells which are in, which is the
-// first that is not, and which is the highest that is.
+// If updates arrive out of order, the server reports which ones it has applied, the first that is missing,
+// and the highest that it has.
 func TestServerTellsWhatIsIn(t *testing.T) {
 	server, _, _ := handDriven(2, 6, Unlimited{}).newMachines(kept)
 	if server.Next(0) != 0 || server.Highest(0) != -1 {
@@ -136,7 +136,7 @@ func TestClientRefusesForeignBroadcasts(t *testing.T) {
 	}
 }
 
-// One update that completes several k gives one broadcast, the newest.
+// If one update completes several k, the server sends only the newest broadcast.
 func TestOneUpdateCompletesSeveralRounds(t *testing.T) {
 	cfg := handDriven(2, 3, Unlimited{})
 	server, _, _ := cfg.newMachines(kept)
@@ -175,7 +175,7 @@ func TestServerRefusesForeignUpdates(t *testing.T) {
 	}
 }
 
-// The bytes of saved machines: where they change, raise machineVersion.
+// Golden bytes of saved machines. If they change, raise machineVersion.
 func TestSavedMachinesGolden(t *testing.T) {
 	server, clients, _ := handDriven(2, 3, Unlimited{}).newMachines(kept)
 	c := clients[1]

@@ -2,9 +2,9 @@ package sim
 
 import "testing"
 
-// A broadcast lies once in every mailbox and has one reader a client. If a client has
-// not read it when the next one comes, the next one takes its place, and what all have
-// passed over or read is there to be used again.
+// Each mailbox holds a broadcast at most once, and a broadcast has one reader for each client. If a client
+// has not read it when the next one comes, the next one replaces it. A broadcast that all clients have
+// read or skipped can be used again.
 func TestBroadcastIsOnceInEveryMailbox(t *testing.T) {
 	cfg := handDriven(3, 2, AtMost(1))
 	h := &hogwild{params: cfg.Model.NumParams(), returned: make(chan *Vector, 10)}

@@ -12,8 +12,8 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// A model that cannot be evaluated on the clients' rows, and sample sizes that are
-// none, are errors of every way to begin a run, before anything is computed.
+// A model that cannot be evaluated on the clients' rows, and invalid batch sizes, are errors before
+// anything is computed, however a run is begun.
 func TestUnfitPartsAreErrors(t *testing.T) {
 	d := small(t).Rows[0].Data
 	narrow, err := logreg.NewPlain(d.Features - 1)
@@ -63,8 +63,7 @@ func TestUnfitPartsAreErrors(t *testing.T) {
 	}
 }
 
-// Hogwild and a client of one's own runner have no virtual clock: they do not read
-// a Timing, whatever is in it.
+// Hogwild, and a client in a custom runner, have no virtual clock, so they ignore the Timing.
 func TestWithoutAClockNoTimingIsRead(t *testing.T) {
 	cfg := small(t)
 	cfg.Timing.Compute = clock.Duration{Kind: clock.Own}
@@ -76,7 +75,7 @@ func TestWithoutAClockNoTimingIsRead(t *testing.T) {
 	}
 }
 
-// A broadcast without a vector and a ledger that is not there are errors.
+// A broadcast without a vector, and a nil ledger, are errors.
 func TestMessagesWithoutContentAreErrors(t *testing.T) {
 	c, err := NewClient(small(t), 0, nil)
 	if err != nil {
@@ -93,8 +92,8 @@ func TestMessagesWithoutContentAreErrors(t *testing.T) {
 	}
 }
 
-// Computing in no round is an error, and ending one with a vector of another length
-// is a panic: neither leaves a release that no ledger counts, or half a model.
+// Compute outside of a round is an error, and Finish with a vector of another length panics. Neither
+// leaves a release that no ledger counts, or a partly updated model.
 func TestRoundsAreWholeOrRefused(t *testing.T) {
 	cfg := small(t)
 	c, err := NewClient(cfg, 0, nil)

@@ -13,8 +13,8 @@ import (
 
 func withMomentum(c *Config) { c.Momentum = 0.9 }
 
-// The server is the heavy ball u ← M·u + U, v ← v − η̄_i·u over the updates as they come,
-// each once, also where they come in another order or twice.
+// With momentum, the server computes the heavy ball u ← M·u + U, v ← v − η̄_i·u, once for each update in
+// the order of arrival, even if updates overtake each other or arrive twice.
 func TestMomentumIsTheHeavyBall(t *testing.T) {
 	cfg := small(t, withMomentum)
 	server, err := NewServer(cfg)
@@ -45,9 +45,8 @@ func TestMomentumIsTheHeavyBall(t *testing.T) {
 	}
 }
 
-// Momentum gives other bits, and both runners have it. One client that waits for every
-// broadcast is the same in both; it would not be if it went on by steps of its own, which
-// have no momentum.
+// Momentum changes the bits, in both runners. A single client that waits for every broadcast gives the
+// same result in both; if it continued with its own steps, which have no momentum, it would not.
 func TestMomentumDecidesTheResult(t *testing.T) {
 	sequential := func(c *Config) { withClients(1)(c); withDelay(AtMost(0))(c); withMomentum(c) }
 	with := runVirtual(t, small(t, sequential), Perf{})
@@ -67,8 +66,7 @@ func TestMomentumDecidesTheResult(t *testing.T) {
 	}
 }
 
-// A server that is saved and restored goes on with its velocity; one without momentum
-// takes no state of one with it.
+// A saved server keeps its velocity. A server without momentum refuses a state with one.
 func TestVelocityIsSaved(t *testing.T) {
 	cfg := small(t, withMomentum)
 	update := func(client int) Update {

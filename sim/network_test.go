@@ -22,8 +22,8 @@ func rough(c *Config) {
 	c.Speeds = clock.Speeds{List: []float64{1, 2, 0.5, 0.1}}
 }
 
-// However rough the network, each update is applied exactly once, every client
-// does all its rounds within what Υ allows, and each thing that can happen does.
+// However bad the network, each update is applied exactly once, and every client does all its rounds
+// within the permissible delay. Each simulated fault occurs at least once.
 func TestRoughRunAppliesEveryUpdateOnce(t *testing.T) {
 	for _, delay := range []Delay{AtMost(0), AtMost(2), ByClient{0, 1, 2, 3}, ByRound{0, 3, 1}, SquareRoot{},
 		Unlimited{}} {
@@ -94,8 +94,8 @@ func TestRoughRunAppliesEveryUpdateOnce(t *testing.T) {
 	}
 }
 
-// How often messages meet what is said: 20 standard deviations of the share of
-// lost or doubled messages, a false alarm in 10⁸⁰ runs.
+// Messages are lost or duplicated as often as configured, within 20 standard deviations (a false alarm in
+// 10⁸⁰ runs).
 func TestNetworkDoesWhatItSays(t *testing.T) {
 	cfg := small(t, func(c *Config) {
 		c.GradComps = 8 * 4000
@@ -132,8 +132,8 @@ func TestNetworkDoesWhatItSays(t *testing.T) {
 	}
 }
 
-// Presence and absence have the means that are asked for: the time away is 1/4 of
-// all, within 20 standard deviations.
+// Times of presence and absence have the configured means: here a quarter of the time is absence, within
+// 20 standard deviations.
 func TestChurnDoesWhatItSays(t *testing.T) {
 	cfg := small(t, constantTiming, func(c *Config) {
 		c.GradComps = 8 * 2000
@@ -166,7 +166,7 @@ func TestHogwildRefusesTheVirtualClocks(t *testing.T) {
 	}
 }
 
-// A free-running client takes the time that it takes: only Virtual needs a timing.
+// Hogwild needs no timing, because its clients run as fast as they can. Only Virtual needs one.
 func TestHogwildNeedsNoTiming(t *testing.T) {
 	cfg := small(t, func(c *Config) { c.Timing = clock.Timing{} })
 	if _, err := NewVirtual(cfg, Perf{}, nil); err == nil || !strings.Contains(err.Error(), "(compute)") {
@@ -177,9 +177,9 @@ func TestHogwildNeedsNoTiming(t *testing.T) {
 	}
 }
 
-// The estimate of vectors holds where messages are late, lost and doubled, where
-// all clients send at one time, and where each returns at another: all that a run
-// ever made are free or held at its end.
+// The estimate of vectors also holds if messages are late, lost and duplicated, if all clients send at the
+// same time, and if they return at different times. At the end, all vectors that the run ever made are
+// free or still held.
 func TestVectorsOfARoughRun(t *testing.T) {
 	inStep := func(c *Config) {
 		withClients(50)(c)
@@ -231,8 +231,8 @@ func TestVectorsOfARoughRun(t *testing.T) {
 	}
 }
 
-// A round that is given up leaves no trace: with one client, which computes each
-// round at the model of the one before, the bits are those of a run without churn.
+// A round that is given up leaves no trace. With one client, which computes each round at the model of the
+// one before, the bits are those of a run without churn.
 func TestAnAbortedRoundLeavesNoTrace(t *testing.T) {
 	alone := small(t, withClients(1), withDelay(AtMost(0)))
 	want := runVirtual(t, alone, Perf{})
@@ -261,9 +261,9 @@ func TestAnAbortedRoundLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// The wire is shown every sending: as many first ones as there are updates, one for
-// each loss and one for each second copy, all with the bits of the update. It changes
-// nothing by looking; what it writes into a message is what the server applies.
+// Config.Wire is called for every sending: for each first one, each repetition after a loss, and each
+// second copy, with the bits of the update. A call changes nothing by itself. If it changes the message,
+// the server applies the changed one.
 func TestWireSeesEverySending(t *testing.T) {
 	cfg := small(t, rough)
 	counts := map[HappeningKind]int{}

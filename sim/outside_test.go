@@ -178,8 +178,8 @@ func drawn(t *testing.T, delay sim.Delay) *sim.Config {
 	}
 }
 
-// Law 1: a runner from outside the package drives the same machines. Synchronous
-// training is that of Virtual, bit by bit.
+// Law 1: a runner outside the package drives the same machines. Its synchronous training has the bits of
+// Virtual.
 func TestARunnerFromOutside(t *testing.T) {
 	cfg := drawn(t, sim.AtMost(0))
 	v, err := sim.NewVirtual(cfg, sim.Perf{}, nil)
@@ -206,7 +206,7 @@ func TestARunnerFromOutside(t *testing.T) {
 	}
 }
 
-// Υ(k, i) ⇔ k ≥ i − τ: with a slow server clients run ahead by τ, and no further.
+// Υ(k, i) ⇔ k ≥ i − τ: with a slow server, clients run ahead by exactly τ rounds.
 func TestARunnerFromOutsideKeepsTheDelay(t *testing.T) {
 	for _, tau := range []int{0, 1, 3} {
 		r := newRoundRobin(t, drawn(t, sim.AtMost(tau)), 2)
@@ -230,8 +230,8 @@ func TestARunnerFromOutsideKeepsTheDelay(t *testing.T) {
 	}
 }
 
-// Machines that are saved in the middle of a round and restored as others go on
-// to the same bits, and are saved as the same bytes.
+// Machines are saved in the middle of a round and restored as new ones. They continue to the same bits,
+// and are saved again as the same bytes.
 func TestSavedMachinesGoOn(t *testing.T) {
 	cfg := drawn(t, sim.AtMost(2))
 	plain := newRoundRobin(t, cfg, 1)
@@ -270,8 +270,7 @@ func TestSavedMachinesGoOn(t *testing.T) {
 	}
 }
 
-// A client of which nothing is left but its ledger goes on from a broadcast, and
-// releases no round twice.
+// A client of which only the ledger is left continues from a broadcast, and releases no round twice.
 func TestResumedClientReleasesNothingTwice(t *testing.T) {
 	cfg := drawn(t, sim.AtMost(3))
 	r := newRoundRobin(t, cfg, 1)
@@ -319,7 +318,7 @@ func TestResumedClientReleasesNothingTwice(t *testing.T) {
 	}
 }
 
-// A server and a client can be made of what is theirs alone.
+// The server needs no records or secrets of clients, and a client needs only its own.
 func TestMachinesNeedNobodyElsesSecrets(t *testing.T) {
 	whole := drawn(t, sim.AtMost(0))
 	cfg := *whole
@@ -356,7 +355,7 @@ func TestMachinesNeedNobodyElsesSecrets(t *testing.T) {
 	}
 }
 
-// Of a saved state no byte can be changed, left out or of another machine.
+// A saved state is refused if a byte is changed or missing, or if it is of another machine.
 func TestDamagedStatesAreRefused(t *testing.T) {
 	cfg := drawn(t, sim.AtMost(3))
 	r := newRoundRobin(t, cfg, 1)
@@ -418,8 +417,8 @@ func sparser(t *testing.T) *sim.Server {
 	return s
 }
 
-// A client lets go of every broadcast that it reads no more: of an older one, of
-// the newest when it goes on from a model of its own, and of all by Restore.
+// A client releases every broadcast that it no longer reads: an older one, the newest when it continues
+// from its own model, and all of them at Restore.
 func TestClientLetsGo(t *testing.T) {
 	cfg := drawn(t, sim.Unlimited{})
 	var free []*sim.Vector
@@ -468,8 +467,8 @@ func TestClientLetsGo(t *testing.T) {
 	let("another state", first, second)
 }
 
-// A run goes on without a client that was expelled: what was in stays in, nothing more is
-// taken of it, and no broadcast waits for it, also after the server was saved and restored.
+// A run continues after a client was expelled. Its applied updates stay, later ones are refused, and no
+// broadcast waits for it, even after the server was saved and restored.
 func TestARunGoesOnWithoutAnExpelledClient(t *testing.T) {
 	cfg := drawn(t, sim.AtMost(1))
 	s, err := sim.NewServer(cfg)

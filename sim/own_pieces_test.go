@@ -28,8 +28,8 @@ type barred int
 func (b barred) Permits(_, i int) bool { return i < int(b) }
 func (b barred) String() string        { return "barred" }
 
-// What a program brings of its own is refused with what is wrong with it, by both runners,
-// and neither taken nor a panic.
+// Invalid custom parts of a configuration (such as a model or a delay) are refused by both runners, with
+// the reason and without a panic.
 func TestPiecesOfOnesOwnAreChecked(t *testing.T) {
 	for _, c := range []struct {
 		want   string

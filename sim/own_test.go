@@ -23,7 +23,7 @@ func ownNoise(sigmas ...float64) option {
 	}
 }
 
-// Mechanisms of the clients' own that are all alike give the bits of one for all.
+// If all clients' own mechanisms are equal, the bits are those of one common mechanism.
 func TestEqualOwnMechanismsAreOne(t *testing.T) {
 	want := runVirtual(t, small(t), Perf{}).ParamsSHA256()
 	if got := runVirtual(t, small(t, ownNoise()), Perf{}).ParamsSHA256(); got != want {
@@ -31,7 +31,7 @@ func TestEqualOwnMechanismsAreOne(t *testing.T) {
 	}
 }
 
-// What a client adds and what its ledger says are of its own mechanism.
+// A client with its own mechanism adds the noise of this mechanism, and its ledger counts it.
 func TestOwnMechanismIsNoisedAndAccounted(t *testing.T) {
 	sigmas := []float64{1, 2, 4, 8}
 	noiseOf := func(options ...option) [][]float32 {
@@ -68,8 +68,8 @@ func TestOwnMechanismIsNoisedAndAccounted(t *testing.T) {
 	}
 }
 
-// What is planned of clients with mechanisms of their own is what they release: per
-// client that of the least noise, per record all of them.
+// For clients with their own mechanisms, the planned privacy equals that of the releases: per client for
+// the least noise, per record for all of them.
 func TestOwnMechanismsArePlannedAsReleased(t *testing.T) {
 	cfg, ctx := small(t, ownNoise(3, 4, 5, 6)), context.Background()
 	r := runVirtual(t, cfg, Perf{})
@@ -93,7 +93,8 @@ func TestOwnMechanismsArePlannedAsReleased(t *testing.T) {
 	}
 }
 
-// A checkpoint of such a run goes on to the same bits, with the same ledgers.
+// A checkpoint of a run whose clients have their own mechanisms continues to the same bits, with the same
+// ledgers.
 func TestOwnMechanismsAreKept(t *testing.T) {
 	cfg := small(t, ownNoise(1, 2, 3, 4))
 	want := runVirtual(t, cfg, Perf{})

@@ -38,9 +38,9 @@ func drawRun(t *testing.T, s *rng.Stream) *Config {
 	})
 }
 
-// A run of any configuration that is stopped anywhere, and goes on by itself, in
-// a snapshot or in a checkpoint, with workers or without, is the run that never
-// stopped; and each of its rounds is released once, within the time there is.
+// A run of any configuration is stopped at any point, and continued by itself, from a snapshot or from a
+// checkpoint, with workers or without. It gives the result of an uninterrupted run, and each round is
+// released once.
 func TestAnyRunInPieces(t *testing.T) {
 	const configurations = 40
 	ran := 0

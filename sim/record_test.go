@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// What is recorded is what happened: every round of every client once, with a
-// lag that Υ allows, every update and broadcast; the counts that a result keeps
-// say the same.
+// The recorded events agree with the result: every round of every client once, with a permitted lag, every
+// update and every broadcast. The counts of the result agree with them.
 func TestRecordAgreesWithTheResult(t *testing.T) {
 	cfg := small(t, exponentialTiming, withDelay(AtMost(3)))
 	v, err := NewVirtual(cfg, Perf{}, nil)

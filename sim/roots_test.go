@@ -10,8 +10,8 @@ import (
 	"proactivedp/rng"
 )
 
-// A root that is missing, or has no key, is an error that says whose it is, in
-// both runners, and of every root at once.
+// A missing root, or one without a key, is an error that names the client. Both runners report all such
+// roots at once.
 func TestMissingRootsAreErrors(t *testing.T) {
 	whole := small(t).Roots
 	without := func(change func(*Roots)) Roots {
@@ -55,8 +55,8 @@ func TestMissingRootsAreErrors(t *testing.T) {
 	}
 }
 
-// A client draws samples and noise from its own root and from no other: with
-// another root for one client its first update alone is another.
+// A client draws samples and noise only from its own root. If one client gets another root, only the first
+// update of this client changes.
 func TestEachClientDrawsFromItsOwnRoot(t *testing.T) {
 	updates := func(change func(*Roots)) [][]float32 {
 		first := make([][]float32, 4)
@@ -170,8 +170,8 @@ func TestReleasesOfOneRunShareNoiseAndOfTwoDoNot(t *testing.T) {
 	}
 }
 
-// Another run draws another sample, noise and dropout, and nothing else: model, times and
-// messages are those of run 0, so that releases compare like with like.
+// Another run number changes samples, noise and dropout, and nothing else. Model, times and messages are
+// those of run 0, so that releases can be compared.
 func TestForRunKeepsTheWorld(t *testing.T) {
 	roots := small(t).Roots
 	second := roots.ForRun(2)
@@ -190,8 +190,8 @@ func TestForRunKeepsTheWorld(t *testing.T) {
 	}
 }
 
-// A client goes on only from a ledger of its own noise: with other noise, rounds that
-// were sent would be released twice.
+// A client resumes only from a ledger with its own noise. With other noise, rounds that were sent would be
+// released twice.
 func TestResumeChecksWhoseNoise(t *testing.T) {
 	cfg := small(t)
 	client := func(roots Roots, id int) *Client {

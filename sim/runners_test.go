@@ -95,9 +95,9 @@ func exponentialTiming(c *Config) {
 	c.Timing = clock.Timing{Compute: d, Uplink: d, Downlink: d}
 }
 
-// A broadcast that reaches all clients at one time is one event, but delivered
-// as n would be: with a latency that is constant by chance, not by kind, the
-// order of everything else is the same.
+// A broadcast that reaches all clients at the same time is one event, but is delivered like n events. So
+// the order of all other events does not depend on whether the latency is constant by its kind or by
+// chance.
 func TestBroadcastToAllIsOneToEach(t *testing.T) {
 	for name, timing := range map[string]option{"default": func(*Config) {}, "constant": constantTiming} {
 		cfg := small(t, timing)
@@ -166,7 +166,7 @@ func TestVirtualAppliesEveryRoundOnce(t *testing.T) {
 	}
 }
 
-// A wider Υ must be used, or the knob does nothing.
+// A larger permissible delay must change the staleness. Otherwise the setting would have no effect.
 func TestDelayIsUsed(t *testing.T) {
 	for _, tau := range []AtMost{1, 3} {
 		if r := runVirtual(t, small(t, withDelay(tau)), Perf{}); r.MaxLag != int(tau) {
@@ -175,9 +175,8 @@ func TestDelayIsUsed(t *testing.T) {
 	}
 }
 
-// With Υ synchronous and constant times, the run is plain DP-SGD: in each round
-// every client computes at the same model, and the server applies the updates
-// in the order of the clients.
+// With synchronous delay and constant times, the run is plain DP-SGD: in each round every client computes
+// at the same model, and the server applies the updates in the order of the clients.
 func TestSynchronousIsPlainDPSGD(t *testing.T) {
 	cfg := small(t, withDelay(AtMost(0)), constantTiming)
 	got := runVirtual(t, cfg, Perf{})
@@ -206,8 +205,8 @@ func TestSynchronousIsPlainDPSGD(t *testing.T) {
 	}
 }
 
-// Golden: these bits are what seed 5 means. A change of them changes every
-// committed result: raise experiments' cell version with it.
+// Golden bits of seed 5. If they change, every committed result changes: raise the version of cells with
+// them.
 func TestVirtualGolden(t *testing.T) {
 	const want = "9fec4e7c9d8a981d452043d45aa08cc52813ecad70d80ee98ef5c4e8e6e72b23"
 	if got := runVirtual(t, small(t), Perf{}).ParamsSHA256(); got != want {
@@ -230,8 +229,8 @@ func TestVirtualDoesNotDependOnPerformanceSettings(t *testing.T) {
 	}
 }
 
-// A snapshot at any event, restored into a fresh run and into the one it came
-// from, gives the bits of a run never stopped.
+// A snapshot at any event is restored into a new run and into its own run. Both give the bits of an
+// uninterrupted run.
 func TestSnapshotRestoreAtAnyEvent(t *testing.T) {
 	for name, timing := range map[string]option{
 		"default":     func(*Config) {},
@@ -317,8 +316,7 @@ func TestVirtualStopsAndGoesOn(t *testing.T) {
 	}
 }
 
-// With one client there is nothing to interleave: both runners give the same
-// bits.
+// With one client nothing can interleave, so both runners give the same bits.
 func TestHogwildOfOneClientIsVirtual(t *testing.T) {
 	cfg := small(t, withClients(1), withDelay(AtMost(0)))
 	want := runVirtual(t, cfg, Perf{}).ParamsSHA256()
@@ -452,7 +450,7 @@ func TestHogwildStopsOnCancel(t *testing.T) {
 	expectGoroutines(t, before)
 }
 
-// Law 2: what is accounted is what was run.
+// Law 2: the accounted rounds are the rounds that were run.
 func TestLedgerIsWhatWasPlanned(t *testing.T) {
 	cfg := small(t, func(c *Config) { c.Mechanism.Sizes = dp.PolynomialSizes{First: 2, Slope: 0.5, Power: 1} })
 	r := runVirtual(t, cfg, Perf{})
@@ -613,7 +611,7 @@ func TestReleaseReplacesTheMechanisms(t *testing.T) {
 	}
 }
 
-// A run whose context is done already takes no step.
+// A run whose context is already cancelled processes no event.
 func TestACancelledRunTakesNoStep(t *testing.T) {
 	v := newVirtual(t, small(t), Perf{})
 	before := written(t, v)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// sharedThings are one goroutine's at a time, none is lost, and those who wait for one get it,
-// or the error with which they give up.
+// A sharedThings hands each thing to one goroutine at a time, and loses none. A waiting goroutine gets
+// one, or the error with which it gives up.
 func TestThingsAreHandedOn(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	const goroutines, turns, many = 40, 300, 3

@@ -13,8 +13,7 @@ type job struct {
 	number int
 }
 
-// What waits comes out by its time, and by its number where times are equal, however Put
-// and Take alternate.
+// The queue returns items by time, and by number for equal times, however Put and Take alternate.
 func TestSoonestFirst(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 200 {
@@ -37,8 +36,8 @@ func TestSoonestFirst(t *testing.T) {
 	}
 }
 
-// Many take what many put: everything once, and a closed queue lets all of them go, those
-// who wait and those who come.
+// Many goroutines put and take concurrently: each item is taken once, and closing the queue releases all
+// waiting and all later takers.
 func TestManyAtOnce(t *testing.T) {
 	const putters, takers, each = 4, 6, 500
 	q := newSoonestQueue[int]()
@@ -74,7 +73,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// A closed queue hands out nothing, neither what waits nor what is put in.
+// A closed queue returns nothing, neither old items nor new ones.
 func TestClosed(t *testing.T) {
 	q := newSoonestQueue[int]()
 	q.put(1, 1)

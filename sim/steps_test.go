@@ -8,8 +8,8 @@ import (
 	"proactivedp/dp"
 )
 
-// What a schedule says of its first step, its middle, its end and the way between:
-// positive and falling, to 0 at t = K where it ends there.
+// Each schedule has the right first step, middle and end. In between it is positive and falls, to 0 at t =
+// K for schedules that end there.
 func TestSchedulesFall(t *testing.T) {
 	const eta0, beta, k = 0.1, 0.01, 360_000
 	for decay, want := range map[Decay]struct{ middle, end float64 }{
@@ -58,7 +58,7 @@ func TestCosineIsTheCosine(t *testing.T) {
 	}
 }
 
-// K of a schedule that ends is that of the rounds that are run, of growing samples too.
+// For schedules that end, K counts the gradients of the rounds that are run, also if batch sizes grow.
 func TestSchedulesEndWithTheRounds(t *testing.T) {
 	sizes := dp.PolynomialSizes{First: 10, Slope: 1, Power: 1}
 	const rounds = 20

@@ -10,8 +10,7 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Client by client, the time of a run without waiting is the sum of what was
-// drawn over the speed.
+// For each client, the time of a run without waiting is the sum of the drawn times divided by the speed.
 func TestSpeedAndTraceDecideTheTime(t *testing.T) {
 	trace, err := clock.ParseTrace(strings.NewReader("client,duration\n0,1ms\n1,5ms\n0,3ms\n2,2ms\n3,7us\n"))
 	if err != nil {
@@ -36,8 +35,7 @@ func TestSpeedAndTraceDecideTheTime(t *testing.T) {
 	}
 }
 
-// A draw that the clock cannot hold ends the run with an error, not with a wrong
-// time.
+// A drawn time that the clock cannot hold ends the run with an error.
 func TestClockOverflowIsAnError(t *testing.T) {
 	cfg := small(t)
 	v, err := NewVirtual(cfg, Perf{}, nil)

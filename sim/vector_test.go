@@ -7,8 +7,8 @@ import (
 	"proactivedp/rng"
 )
 
-// At every event a vector has as many readers as there are clients that hold it
-// and messages that carry it, and one that is free for use has none.
+// At every event, a vector has as many readers as there are clients that hold it and messages that carry
+// it. A free vector has none.
 func TestVectorsHaveTheirReaders(t *testing.T) {
 	for name, timing := range map[string]option{
 		"default": func(*Config) {}, "constant": constantTiming, "exponential": exponentialTiming, "rough": rough,
@@ -50,8 +50,7 @@ type dropping struct {
 
 func (d dropping) Draw(_ models.Scratch, s *rng.Stream) { d.drawn[s.Uint64()]++ }
 
-// A model that draws in its gradient has a stream of its own for each client and
-// round.
+// A model that draws random numbers in its gradient has a separate stream for each client and round.
 func TestGradientsDrawFromTheirOwnStream(t *testing.T) {
 	cfg := small(t)
 	drawn := map[uint64]int{}

@@ -12,8 +12,7 @@ import (
 	"proactivedp/sim"
 )
 
-// The averaged model is the mean that its rule says, of the broadcasts as they were sent;
-// the last model is what it is without a rule.
+// The averaged model is the mean of the broadcasts by its rule. The last model does not change.
 func TestAverageIsTheMeanOfBroadcasts(t *testing.T) {
 	plain, _, err := prepared(t, smallSpec(), drawn()).RunKept(t.Context(), sim.Perf{}, nil, Keep{})
 	if err != nil {
@@ -77,7 +76,7 @@ func oneIf(yes bool) float64 {
 	return 0
 }
 
-// A report has both models; without a rule it says nothing of an average.
+// A report has both models. Without a rule it does not mention an average.
 func TestBothModelsAreReported(t *testing.T) {
 	s := smallSpec()
 	s.Average = "tail:0.5"
@@ -130,7 +129,7 @@ func TestAveragesThatCannotBe(t *testing.T) {
 	}
 }
 
-// What a checkpoint says of the average is held against the run.
+// The average in a checkpoint is checked against the run.
 func TestForgedAveragesAreRefused(t *testing.T) {
 	s := longSpec()
 	s.Average = "ema:0.9"

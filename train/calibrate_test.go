@@ -11,8 +11,8 @@ import (
 	"proactivedp/sim"
 )
 
-// Whatever the setting: what the calibrated run is planned to cost a record is within
-// the target, and with a little less noise it would not be.
+// For any setting, the calibrated run costs a record at most the target, and with slightly less noise it
+// would cost more.
 func TestCalibratedRunsKeepTheTarget(t *testing.T) {
 	source := NewSource(drawn())
 	for name, change := range map[string]func(*Spec){
@@ -64,8 +64,8 @@ func TestCalibratedRunsKeepTheTarget(t *testing.T) {
 	}
 }
 
-// A run says what it was calibrated for, and keeps it; a spec that names a target which
-// it does not keep is neither trained nor forecast.
+// A run reports the target for which it was calibrated, and keeps it. A spec with a target that it does
+// not keep is neither trained nor forecast.
 func TestTargetsAreKept(t *testing.T) {
 	source := NewSource(drawn())
 	spec, err := source.Calibrate(t.Context(), smallSpec(), 2)
@@ -128,7 +128,8 @@ func TestTargetsThatCannotBe(t *testing.T) {
 	}
 }
 
-// The least noise that is covered is not said to be the least for the target.
+// If the accountant covers no smaller noise multiplier, the result is not reported as the least noise for
+// the target.
 func TestTheLeastNoiseThatIsCovered(t *testing.T) {
 	spec, err := NewSource(drawn()).Calibrate(t.Context(), smallSpec(), 1e4)
 	if err != nil {

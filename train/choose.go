@@ -10,6 +10,7 @@ import (
 	"proactivedp/data/scatter"
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
+	"proactivedp/models"
 	"proactivedp/plan"
 	"proactivedp/sim"
 )
@@ -69,12 +70,28 @@ const (
 // of pixels.
 func (s Spec) Scattered() bool { return strings.HasPrefix(s.FeatureMap, scatter.Name) }
 
-// UsualClip returns the clipping norm C that [Prepared.Choose] chooses for the spec's model and features.
+// UsualClip returns the clipping norm C that [Prepared.Choose] chooses for the spec's model and features. Gradients are
+// clipped after they are multiplied by class weights. So C is multiplied by the largest weight above 1, or else the weight
+// would have no effect on gradients that are clipped anyway.
 func (s Spec) UsualClip() float64 {
 	if s.Scattered() {
-		return scatterClip
+		return s.weighted(scatterClip)
 	}
-	return UsualClip
+	return s.weighted(UsualClip)
+}
+
+func (s Spec) weighted(clip float64) float64 { return digitsOf(clip*s.largestWeight(), 6) }
+
+// largestWeight returns the largest class weight, or 1 if none is larger.
+func (s Spec) largestWeight() float64 {
+	largest := 1.0
+	for part := range strings.SplitSeq(s.ClassWeights, ",") {
+		w, err := strconv.ParseFloat(part[strings.LastIndex(part, ":")+1:], 64)
+		if err == nil && w <= models.MostClassWeight { // others are refused, see parseClassWeights
+			largest = max(largest, w)
+		}
+	}
+	return largest
 }
 
 // TriedClips returns the clipping norms that a search tries for the spec's model. For a linear model there are
@@ -85,9 +102,9 @@ func (s Spec) TriedClips() []float64 {
 	case IsNetwork(s.Model):
 		return []float64{s.Clip}
 	case s.Scattered():
-		return []float64{scatterClip}
+		return []float64{s.UsualClip()}
 	}
-	return []float64{0.1, 0.3, 1}
+	return []float64{s.weighted(0.1), s.weighted(0.3), s.weighted(1)}
 }
 
 // TriedSteps returns the step sizes that a search tries for the spec's model and clipping norm, each twice the one
@@ -178,7 +195,11 @@ func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec
 	}
 	if open.Clip {
 		spec.Clip = spec.UsualClip()
-		say("clipping norm %g", spec.Clip)
+		why := ""
+		if w := spec.largestWeight(); w > 1 {
+			why = fmt.Sprintf(" (the usual one times the class weight %g)", w)
+		}
+		say("clipping norm %g%s", spec.Clip, why)
 	}
 	if open.Eta0 {
 		eta0, err := p.step(ctx, spec, sigma, epsilon)

@@ -11,8 +11,8 @@ import (
 	"proactivedp/sim"
 )
 
-// What is open is chosen: the batch size and steps that the planner recommends, within ε. What is given
-// stays.
+// Choose sets the open settings: the batch size and steps that the planner recommends, within ε. Given
+// settings stay.
 func TestChoose(t *testing.T) {
 	p, err := chosenFrom(2).Prepare(synth.OneHot(rng.New(1), 2000), nil)
 	if err != nil {

@@ -52,8 +52,8 @@ func traceOf(t *testing.T, spec Spec) (traceFile, *Report) {
 	return f, r
 }
 
-// A trace has every round and every update that the report counts, slices of a
-// track one after the other, an arrow for each update, and leaves the run as it is.
+// A trace has every round and every update that the report counts, with slices of a track in sequence and
+// an arrow for each update. Writing it does not change the run.
 func TestTraceTellsTheRun(t *testing.T) {
 	calm := smallSpec()
 	calm.Delay, calm.Latency = "3", "exponential:40us"

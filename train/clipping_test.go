@@ -9,8 +9,8 @@ import (
 	"proactivedp/sim"
 )
 
-// Automatic clipping costs what clipping costs: the same noise and the same ε. It trains another model, and every
-// record of the training says so.
+// Automatic clipping needs the same noise and has the same ε as usual clipping. It trains another model,
+// and every report of the training says so.
 func TestAutomaticClipping(t *testing.T) {
 	source := NewSource(drawn())
 	reports := map[string]*Report{}

@@ -8,8 +8,8 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// A source keeps one large view of its data: another one takes its place, and the first is computed
-// again when it is needed.
+// A source keeps one large view of its data. Another one replaces it, and the first is computed again when
+// it is needed.
 func TestOneLargeViewAtATime(t *testing.T) {
 	source := NewSource(digits(350))
 	a, b := inputs{features: "scatter"}, inputs{features: "hog:4:8"}
@@ -63,7 +63,8 @@ func TestASavedModelHasItsFeatures(t *testing.T) {
 	}
 }
 
-// Features of scatter have other bits by portable kernels, so a run with them does not go on elsewhere.
+// Features of scatter have other bits with portable kernels. So a run with such features is not resumed
+// with other kernels.
 func TestKernelsOfFeatures(t *testing.T) {
 	restore, err := f32.Use(cpu.Portable)
 	if err != nil {

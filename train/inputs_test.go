@@ -9,8 +9,8 @@ import (
 	"proactivedp/sim"
 )
 
-// A spec's features are made once for all specs of a source, of every record; digests,
-// split and what is known of the data stay those of the data set as read.
+// A spec's features are computed once for all specs of a source. Digests, split and descriptions are those
+// of the data set as read.
 func TestFeaturesAreMadeOnce(t *testing.T) {
 	source := NewSource(digits(350))
 	plain := smallLeNet()

@@ -39,7 +39,9 @@ func (s Spec) MetricOf() models.Metric {
 func (s Spec) IsAccuracy() bool { return s.MetricOf() == (models.Metric{}) }
 
 // MetricName returns the name of the spec's metric.
-func (s Spec) MetricName() string { return strings.ReplaceAll(s.MetricOf().String(), "-", " ") }
+func (s Spec) MetricName() string {
+	return strings.NewReplacer("-", " ", ":", " ").Replace(s.MetricOf().String())
+}
 
 // MetricValue has the value of the spec's metric for a model, and the baseline: the best value that is possible
 // without looking at the features.
@@ -232,7 +234,8 @@ func (p *Prepared) judgement(params []float32) judged {
 
 // MajorityWarning is the warning about a model that is no better than predicting the most frequent
 // class.
-const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing"
+const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing; if a class is " +
+	"rare, --class-weights can help"
 
 // BaselineWarning returns the warning about a model whose value of the spec's metric is no better than the baseline.
 func (s Spec) BaselineWarning() string {

@@ -9,9 +9,8 @@ import (
 	"proactivedp/sim"
 )
 
-// A set of which three quarters are of one class, as a9a: a model that the noise has
-// ruined is as accurate as guessing, and the report says so; one that has learnt is not
-// warned of.
+// Three quarters of a data set are of one class, as in a9a. If noise has ruined a model, it is only as
+// accurate as guessing, and the report says so. A model that has learnt gets no warning.
 func TestAccuracyStandsBesideTheMajority(t *testing.T) {
 	var rows [][]float32
 	var labels []int32

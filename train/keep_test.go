@@ -49,8 +49,8 @@ func opened(t *testing.T, path string) *Checkpoint {
 	return c
 }
 
-// What is to be noted of a run, as what finding its setting cost, is noted of it however often it
-// was stopped, and of the report that a finished checkpoint gives again.
+// Notes about a run, such as the cost of finding its setting, are kept when it is stopped and resumed, and
+// in the report of a finished checkpoint.
 func TestCheckpointKeepsNotes(t *testing.T) {
 	d, path := drawn(), filepath.Join(t.TempDir(), "run.checkpoint")
 	p, keep := prepared(t, longSpec(), d), Keep{Path: path}
@@ -79,9 +79,8 @@ func TestCheckpointKeepsNotes(t *testing.T) {
 	}
 }
 
-// A run that is stopped again and again, and goes on each time in a new process
-// for all that it knows, reports what one never stopped does, but for the
-// seconds: those add up.
+// A run that is stopped repeatedly, and continued each time as in a new process, gives the report of an
+// uninterrupted run. Only the seconds differ: they are added up.
 func TestStoppedTrainingGoesOn(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
 		"plain":    func(*Spec) {},
@@ -149,7 +148,7 @@ func testStoppedGoesOn(t *testing.T, s Spec) {
 	}
 }
 
-// Checkpoints come when they are due: by updates, or by the clock.
+// Checkpoints are written when they are due, by the number of updates or by the clock.
 func TestCheckpointsAreWrittenWhenDue(t *testing.T) {
 	p := prepared(t, smallSpec(), drawn())
 	for _, every := range []int{0, 1, 60} {
@@ -185,7 +184,7 @@ func TestCheckpointsAreWrittenWhenDue(t *testing.T) {
 	}
 }
 
-// The result of a run whose last checkpoint cannot be written is not lost.
+// If the last checkpoint of a finished run cannot be written, the result is still returned.
 func TestReportSurvivesTheLastCheckpoint(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -259,7 +258,7 @@ func TestForeignCheckpointsAreRefused(t *testing.T) {
 	}
 }
 
-// A new run replaces a finished run's checkpoint, and nothing that would be lost.
+// A new run replaces the checkpoint of a finished run, but no file whose content would be lost.
 func TestCheckKeep(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "run.checkpoint")
@@ -316,7 +315,7 @@ func TestCanKeep(t *testing.T) {
 	}
 }
 
-// Numbers of a header come back as they were, whatever they are.
+// All numbers of a checkpoint's header are read back unchanged.
 func TestHeaderRoundTrip(t *testing.T) {
 	h := header{identity: identity{DefaultSpec(), "x", 1, "portable", "y", nil}, Updates: 3, Seconds: 0.1 + 0.2,
 		Watched: json.RawMessage(`{"a":0.30000000000000004}`)}
@@ -330,8 +329,8 @@ func TestHeaderRoundTrip(t *testing.T) {
 	}
 }
 
-// Two processes do not keep their runs in one file: the second is refused by name,
-// whether it begins a run or goes on with one.
+// Two processes cannot keep their runs in one file: the second is refused by name, whether it begins a run
+// or resumes one.
 func TestCheckpointBelongsToOneRun(t *testing.T) {
 	d, path := drawn(), filepath.Join(t.TempDir(), "run.checkpoint")
 	p := prepared(t, longSpec(), d)
@@ -375,8 +374,8 @@ func TestCheckpointBelongsToOneRun(t *testing.T) {
 	}
 }
 
-// A checkpoint whose σ was edited and whose digest was computed anew is refused: its
-// ledgers were written under another. Under a key every change is seen.
+// A checkpoint with another σ and a new digest is refused, because its ledgers have the old σ. With a key,
+// every change is detected.
 func TestForgedCheckpointsAreRefused(t *testing.T) {
 	d, dir := drawn(), t.TempDir()
 	p := prepared(t, smallSpec(), d)
@@ -433,8 +432,8 @@ func TestForgedCheckpointsAreRefused(t *testing.T) {
 	}
 }
 
-// A finished run gives its report again and writes nothing; but what a process left that
-// was killed after its last checkpoint goes.
+// A finished run gives its report again and writes nothing. It removes the temporary files of a process
+// that was killed after its last checkpoint.
 func TestFinishedRunsLeaveNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	p := prepared(t, smallSpec(), drawn())

@@ -39,8 +39,8 @@ func runStage(t *testing.T, p *Prepared) *sim.Result {
 	return r
 }
 
-// A stage of all clients with one noise and one run each is a training like others; and
-// who takes part in a later one has noise, records and a release of its own.
+// If all clients take part with the same noise and run number, a stage is a usual training. Clients of a
+// later stage have their own noise, records and release.
 func TestLegsHaveNoiseOfTheirOwn(t *testing.T) {
 	source, spec := NewSource(drawn()), stageSpec()
 	first := runStage(t, prepareStage(t, source, spec, Stage{Participants: []Participant{
@@ -70,7 +70,7 @@ func TestLegsHaveNoiseOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A stage that is stopped goes on to the same bits, and from no checkpoint of another stage.
+// A stopped stage continues to the same bits, and not from the checkpoint of another stage.
 func TestStoppedLegGoesOn(t *testing.T) {
 	source, spec := NewSource(drawn()), stageSpec()
 	spec.GradComps = longSpec().GradComps
@@ -137,8 +137,8 @@ func TestLegsAreChecked(t *testing.T) {
 	}
 }
 
-// The file of a stage with noise from a secret has no digest of its records, also where it lists
-// no releases, as of two noises on records of which nobody knows who holds them.
+// If the noise of a stage comes from a secret, the saved model has no digest of the records. This also
+// holds if the file lists no releases, because nobody knows which client holds a record.
 func TestSavedLegHasNoDigestOfRecords(t *testing.T) {
 	secret, err := rng.NewFromOS()
 	if err != nil {

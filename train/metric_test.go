@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A metric belongs to classes or to numbers, and the error is about nothing else.
+// Each metric is for classes or for numbers. A metric of the other kind is the only error.
 func TestMetricsFitTheModel(t *testing.T) {
 	for _, c := range []struct{ model, metric, want string }{
 		{Linear, "", ""}, {Linear, "rmse", ""}, {"logreg", "", ""}, {"logreg", "auc", ""},

@@ -12,8 +12,8 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// What makes parts of a run and returns no error panics in words that name what is wrong and
-// the range, before memory is taken for numbers that no run has.
+// Misuse of functions without an error result panics. The text names the argument and its range, and no
+// memory was allocated for impossible numbers.
 func TestMisusePanicsWithItsName(t *testing.T) {
 	root := rng.New(1)
 	drawn := clock.Speeds{Kind: clock.Lognormal, Shape: 0.5}
@@ -42,8 +42,8 @@ func panicOf(f func()) (p any) {
 	return nil
 }
 
-// A saved model that is not from a file has no parameters to predict by, and checkpoints are not
-// written every minus one update.
+// A Saved that was not read from a file has no parameters for predictions. A negative number of updates
+// between checkpoints is refused.
 func TestModelWithoutParametersAndNegativeEvery(t *testing.T) {
 	s := Saved{Inputs: NewInputs(drawn(), "", nil)}
 	if _, err := s.Predict(drawn()); err == nil || !strings.Contains(err.Error(), "OpenModel") {

@@ -77,8 +77,8 @@ func TestNetworksOfOtherShapes(t *testing.T) {
 	}
 }
 
-// Held-out records of the training set are judged by, and no others: neither trained on nor of
-// the test set.
+// The accuracy is measured on held-out records of the training set. They are not trained on, and are not
+// in the test set.
 func TestHoldout(t *testing.T) {
 	d := digits(350) // 300 for training
 	s := smallLeNet()
@@ -119,7 +119,7 @@ func TestHoldout(t *testing.T) {
 	}
 }
 
-// A forecast is of the run that follows: its rounds, its privacy.
+// A forecast has the rounds and the privacy of the run that follows.
 func TestForecastIsOfTheRun(t *testing.T) {
 	p, err := smallLeNet().Prepare(digits(350), nil)
 	if err != nil {
@@ -176,9 +176,13 @@ func TestForecastOfTheTime(t *testing.T) {
 		}
 		p.Config.Model = inBlocks{p.Config.Model}
 		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
 			f, err := p.Forecast(t.Context(), sim.Perf{Workers: 1})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if took := time.Since(begun); took < enoughTime {
+				t.Errorf("sizes %s: measured for %v, must be at least %v", size, took, enoughTime)
 			}
 			speed = f.Speed
 		})
@@ -191,7 +195,7 @@ func TestForecastOfTheTime(t *testing.T) {
 	}
 }
 
-// More gradients at a time than there are processors take no less time.
+// With more batches at the same time than processors, the forecast time does not fall.
 func TestForecastOnOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	p, err := smallLeNet().Prepare(digits(350), nil)
@@ -207,7 +211,7 @@ func TestForecastOnOneProcessor(t *testing.T) {
 	}
 }
 
-// A part of no bytes is left out of the text, and those behind it are not.
+// The text leaves out parts of the memory with no bytes, and lists the parts after them.
 func TestForecastTextListsTheMemory(t *testing.T) {
 	f := Forecast{Memory: []sim.Part{
 		{What: "models", Count: 3, Bytes: 3 << 20}, {What: "broadcasts", Count: 2}, {What: "data", Count: 1,

@@ -12,8 +12,8 @@ import (
 	"proactivedp/sim"
 )
 
-// A perceptron's widths are named in all that a training leaves behind, whether they were
-// said or not, and go on from it.
+// Everything that a training leaves behind names the widths of a perceptron, whether or not the user gave
+// them, and can be used to continue.
 func TestPerceptronIsNamedInFull(t *testing.T) {
 	for given, want := range map[string]string{"mlp": "mlp:32", "mlp-relu": "mlp-relu:32", "mlp:8:4": "mlp:8:4"} {
 		s := smallSpec()
@@ -61,7 +61,7 @@ func TestPerceptronIsNamedInFull(t *testing.T) {
 	}
 }
 
-// What is wrong with a name is said by every spec, with what was meant.
+// For an invalid name of a perceptron, every spec reports the mistake and suggests the right form.
 func TestPerceptronsThatAreNone(t *testing.T) {
 	for name, want := range map[string]string{
 		"mlp:0":    `width of hidden layer 1 = "0" in model = "mlp:0", must be a whole number in [1, 4096]`,
@@ -133,8 +133,8 @@ func TestPerceptronLearnsPairs(t *testing.T) {
 	}
 }
 
-// A sparse table of 100,000 features is trained, and its scratch is a part of the memory that
-// is forecast; there is no copy of rows, as linear models have it.
+// A perceptron can be trained on a sparse table of 100,000 features. The forecast includes its working
+// memory, but no copy of the rows, which only linear models have.
 func TestPerceptronOnWideRows(t *testing.T) {
 	narrow := synth.OneHot(rng.New(3), 60)
 	wide := *narrow

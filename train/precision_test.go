@@ -19,7 +19,7 @@ func preciseSpec() Spec {
 	return s
 }
 
-// A precision is one of those there are, and of a model that matrix tiles are for.
+// Only known precisions are accepted, and only for models that matrix tiles can compute.
 func TestPrecisionIsChecked(t *testing.T) {
 	s := preciseSpec()
 	for model, precisions := range map[string]map[string]string{

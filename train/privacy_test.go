@@ -42,8 +42,8 @@ func manyRounds(s *Spec) {
 	s.NoiseMultiplier, s.GradComps, s.SampleSize, s.Delta = 60, 600, "1", 1e-5
 }
 
-// Clients that are processes of their own have noise of their own secrets, which nobody can name
-// beforehand: it is not that of the seed, and no simulation.
+// Clients in separate processes draw noise from their own secrets. So the planned noise has no name, is
+// not that of the seed, and is not a simulation.
 func TestPlannedNoiseOfOwnProcesses(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		r := planned(t, func(s *Spec) { s.Runner, s.Exact = DistributedRunner, exact })
@@ -88,8 +88,8 @@ func TestPrivacyReportKeys(t *testing.T) {
 	}
 }
 
-// The flat keys, per record and per client are what pld certifies for one client's 50 rounds of 6
-// of 320 records and for five times as many, and certified has them again.
+// The keys per record, per client and at the top level have what pld certifies: for 50 rounds of 6 of 320
+// records of one client, and for five times as many. The key certified repeats them.
 func TestCertifiedIsPld(t *testing.T) {
 	r := planned(t, func(*Spec) {})
 	certified := r.Certified
@@ -117,7 +117,8 @@ func TestCertifiedIsPld(t *testing.T) {
 	}
 }
 
-// Certified ≤ closed form; per client ≤ per record, equal with shards.
+// The certified ε is at most that of the closed form. The ε per client is at most the ε per record, and
+// equal with shards.
 func TestCertifiedIsTighter(t *testing.T) {
 	for _, partition := range []string{"replicate", "shard"} {
 		r := planned(t, func(s *Spec) {
@@ -150,7 +151,7 @@ func TestFixedSamplingIsCertified(t *testing.T) {
 	}
 }
 
-// A text never says less than is proved, nor says ε where there is none.
+// The privacy text states everything that is proved, and states no ε if there is none.
 func TestPrivacyText(t *testing.T) {
 	text := func(r claim.Report) string {
 		var b bytes.Buffer
@@ -198,9 +199,9 @@ func TestPrivacyText(t *testing.T) {
 	}
 }
 
-// A planned upper bound is never exceeded by that of the run: what is adapted to speed
-// is at most the largest sample planned for. Before, the closed form of sizes that vary
-// was above it, by its θ.
+// The planned upper bound is never below that of the run, because an adapted batch size is at most the
+// largest planned one. (In an earlier version, the closed form with varying sizes exceeded the plan,
+// because of θ.)
 func TestRunIsWithinThePlan(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 5))
 	claimed := 0

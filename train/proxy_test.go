@@ -58,7 +58,7 @@ func TestProxyKeepsEachStep(t *testing.T) {
 	}
 }
 
-// Of a size that is divided without rest all is exact.
+// If batch sizes can be divided without remainder, all numbers are exact.
 func TestProxyInNumbers(t *testing.T) {
 	s := DefaultSpec()
 	s.SampleSize, s.GradComps, s.NoiseMultiplier, s.Eta0, s.Beta = "370", 370*972+10, 12, 0.5, 0.25
@@ -99,8 +99,8 @@ func TestWhatHasNoProxy(t *testing.T) {
 	}
 }
 
-// A proxy's accuracy is that of the run it stands for, as means of three seeds: 0.9288
-// and 0.9296. Seeds repeat, so that this is no test of chance.
+// A proxy has about the accuracy of its run: 0.9288 and 0.9296 as means of three seeds. The seeds are
+// fixed, so the test does not fail by chance.
 func TestProxyPredictsTheRun(t *testing.T) {
 	source := NewSource(synth.OneHot(rng.New(3), 4000))
 	mean := func(f float64) (accuracy float64) {
@@ -131,8 +131,8 @@ func TestProxyPredictsTheRun(t *testing.T) {
 	t.Logf("accuracy %v, by proxy %v", whole, proxy)
 }
 
-// A proxy samples whole records. It is so large that the noise of its sampling is small against
-// the added noise, or that its work is what a proxy may take, and no larger.
+// A proxy samples whole records. Its fraction is the smallest at which the sampling noise is small
+// compared with the added noise, or the one at which its work reaches the limit.
 func TestFractionOfAProxy(t *testing.T) {
 	source := NewSource(drawn())
 	sampledBinds, workBinds := 0, 0

@@ -28,9 +28,8 @@ func reported(t *testing.T, s Spec, root *rng.Root) *Report {
 	return r
 }
 
-// Another run has samples and noise of its own in the same world: rows, default model
-// and clock are the seed's, and so comparisons are like with like. Run 0 is what the
-// seed was, under the same key.
+// Another run number gives other samples and noise. Rows, default model and clock are those of the seed,
+// so that runs can be compared. Run 0 has the same bits as the seed without a run number.
 func TestRunsOfASeed(t *testing.T) {
 	first, second := smallSpec(), smallSpec()
 	second.Run = 1
@@ -70,8 +69,8 @@ func TestRunsOfASeed(t *testing.T) {
 	}
 }
 
-// A report names whose noise it released, and two of one run are not composed, with
-// either runner; the composition of two runs costs what is claimed of both.
+// A report names the source of its noise. With either runner, two reports of one run cannot be composed.
+// The composition of two runs costs what is claimed for both.
 func TestReportsNameTheirNoise(t *testing.T) {
 	noisy := smallSpec()
 	noisy.NoiseMultiplier, noisy.Delta = 10, 1e-5
@@ -136,8 +135,8 @@ func eventsOf(releases []dp.Release) []dp.Event {
 	return all
 }
 
-// What is released of a record is one list: of all clients that hold it, or, of disjoint
-// data, of as many rounds as any client's with samples as large.
+// The releases of a record are one list. If all clients hold the record, it has the rounds of all. If the
+// data are disjoint, it has as many rounds, of as large batches, as any client has.
 func TestReleasedOfARecord(t *testing.T) {
 	for _, partition := range []string{"replicate", "shard"} {
 		s := smallSpec()
@@ -163,8 +162,8 @@ func TestReleasedOfARecord(t *testing.T) {
 	}
 }
 
-// A release is not trained with the noise of a numbered seed, which its spec says is not used:
-// whoever prepares it gives it a root of the operating system's.
+// With SeedFromOS, a spec cannot be prepared with the root of its numbered seed: the caller must pass a
+// root from the operating system.
 func TestReleaseNeedsASecretRoot(t *testing.T) {
 	s := smallSpec()
 	s.SeedFromOS = true

@@ -7,7 +7,7 @@ import (
 	"proactivedp/models"
 )
 
-// The text of a report has every number in its place.
+// The text of a report has every number in the right place.
 func TestReportText(t *testing.T) {
 	quarter := 0.25
 	r := Report{

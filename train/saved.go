@@ -107,7 +107,7 @@ func classNames(d *data.Dataset) []string {
 	return labels
 }
 
-// Read returns the data set of the run as it is in its file: without computed features and without scaled inputs.
+// Read returns the data set of the run as it was read from its file, before features were computed and inputs scaled.
 func (p *Prepared) Read() *data.Dataset { return p.source.Data() }
 
 // Source returns the Source that prepared the run.

@@ -47,8 +47,8 @@ func saveTrained(t testing.TB, p *Prepared) (string, *Report) {
 	return path, r
 }
 
-// What is saved is the model that the training is for, with all that is said of it, and
-// labels the test rows as the report says.
+// A saved model has the parameters and the reported facts of its training, and predicts the test rows with
+// the reported accuracy.
 func TestSavedModelComesBack(t *testing.T) {
 	for _, change := range []func(*Spec){
 		func(*Spec) {}, func(s *Spec) { s.Model = Plain }, func(s *Spec) { s.Model = Softmax },
@@ -90,8 +90,9 @@ func TestSavedModelComesBack(t *testing.T) {
 	}
 }
 
-// The file of a release has what its report notes, and no digest of the records, by which who
-// knows all but one could try out the last; that of a simulation, which protects nothing, has it.
+// The model file of a release has the notes of its report, but no digest of the records, because somebody
+// who knows all records but one could use it to guess the last. The file of a simulation, which protects
+// nothing, has the digest.
 func TestSavedReleaseHasNoDigestOfRecords(t *testing.T) {
 	for _, fromOS := range []bool{true, false} {
 		s := DefaultSpec()
@@ -205,7 +206,7 @@ func TestDamagedModelIsRefused(t *testing.T) {
 	}
 }
 
-// A file that was written with a right digest and contradicts itself is refused by name.
+// A file with a correct digest and contradicting content is refused by name.
 func TestContradictingModelIsRefused(t *testing.T) {
 	path, _, _ := savedModel(t, func(*Spec) {})
 	m, err := OpenModel(path)
@@ -280,8 +281,8 @@ func writeSaved(path string, s *Saved, params []float32) error {
 	return writeHeader(path, header, params)
 }
 
-// A model's file is somebody else's: text in it that would hide or change what is printed next to it
-// is refused, wherever it stands. Only the statement has lines.
+// A model file may come from somebody else. Text in it that could hide or change what is printed next to
+// it is refused. Only the statement may have several lines.
 func TestModelWithHiddenTextIsRefused(t *testing.T) {
 	path, _, _ := savedModel(t, func(*Spec) {})
 	m, err := OpenModel(path)

@@ -20,8 +20,8 @@ func recordCost(t *testing.T, source *Source, spec Spec) float64 {
 	return *planned.PerRecord.EpsilonUpper
 }
 
-// Of several seeds none costs more than the costliest, nor, with the noise for all of them, more
-// than the target; of the split by record the first alone says neither.
+// No seed costs more than the one that Costliest returns, and with the noise for all seeds none costs more
+// than the target. With a split by record, this does not follow from the first seed.
 func TestNoSeedCostsMoreThanTheCostliest(t *testing.T) {
 	const seeds, target = 6, 0.5
 	source := NewSource(drawn())

@@ -15,8 +15,8 @@ import (
 	"proactivedp/sim"
 )
 
-// A training of a setting that was found by looking at the records, at a price, says so in all
-// that it reports: its own ε is not all that they paid.
+// If a setting was found by using the private records, every report of its training says that its own ε is
+// not all that the records paid.
 func TestSettingSaysWhatFindingItCost(t *testing.T) {
 	source := NewSource(drawn())
 	setting, err := json.Marshal(smallSpec())
@@ -59,8 +59,8 @@ func TestSettingSaysWhatFindingItCost(t *testing.T) {
 	}
 }
 
-// A proposed setting that does not say its noise or δ is refused: as 0 they would be a training
-// without noise, and another δ.
+// A proposed setting without noise multiplier or δ is refused. As 0, they would mean a training without
+// noise, or another δ.
 func TestProposalsSayTheirNoise(t *testing.T) {
 	spec := smallSpec()
 	spec.NoiseMultiplier = 0
@@ -96,8 +96,8 @@ func TestProposalsSayTheirNoise(t *testing.T) {
 	}
 }
 
-// A plan that names its noise is no plan for clients that are processes of their own, of whose
-// noise nobody knows the name beforehand: not even one that names the spec's seed.
+// A plan that names its noise is refused for clients in separate processes, even if it names the spec's
+// seed: nobody can know the name of their noise beforehand.
 func TestPlansNameNoNoiseOfProcesses(t *testing.T) {
 	source, spec := NewSource(drawn()), smallSpec()
 	spec.Runner = DistributedRunner
@@ -118,8 +118,8 @@ func TestPlansNameNoNoiseOfProcesses(t *testing.T) {
 	}
 }
 
-// A plan of replace-one adjacency is held against what the run costs under that, of which its ε
-// is: under add-or-remove, which the run is stated in, a quarter more rounds would pass.
+// A plan for replace-one adjacency is compared with the ε of the run under this adjacency. Under
+// add-or-remove, in which the run reports its ε, a quarter more rounds would pass.
 func TestSettingKeepsItsAdjacency(t *testing.T) {
 	source, usual := NewSource(drawn()), smallSpec()
 	usual.Clients = 1
@@ -159,8 +159,8 @@ func TestSettingKeepsItsAdjacency(t *testing.T) {
 	}
 }
 
-// A file whose σ, rounds or clients were changed behind its ε is not trained: neither a
-// plan nor a proposal may cost more than its file says.
+// A plan or proposal is refused if σ, rounds or clients in its file were changed so that it costs more
+// than its ε.
 func TestSettingCostsNoMoreThanItsFileSays(t *testing.T) {
 	source := NewSource(drawn())
 	of, err := source.Prepare(smallSpec())
@@ -230,8 +230,8 @@ func TestSettingCostsNoMoreThanItsFileSays(t *testing.T) {
 	}
 }
 
-// A plan that lacks what decides its privacy, or whose run has a key that is unknown, is not
-// trained: without σ it would be a training without noise.
+// A plan without one of the numbers that decide its privacy, or with an unknown key in its run, is
+// refused. A missing σ would mean a training without noise.
 func TestSettingLacksNothing(t *testing.T) {
 	planned, err := plan.Solve(t.Context(), plan.Request{N: 400, Rounds: 40, SampleSize: 10, Epsilon: 2, Delta: 1e-5,
 		Method: plan.PLD})

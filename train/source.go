@@ -255,6 +255,25 @@ func weigh(m models.Model, text string, labels []string) (models.Model, error) {
 	return weightable.WithClassWeights(weights)
 }
 
+// WeightsOn returns the spec's class weights for another data set with as many classes as d, in the same order.
+func (s Spec) WeightsOn(d, other *data.Dataset) (string, error) {
+	if s.ClassWeights == "" {
+		return "", nil
+	}
+	weights, err := parseClassWeights(s.ClassWeights, classNames(d))
+	if err != nil {
+		return "", err
+	}
+	if other.Classes != d.Classes {
+		return "", fmt.Errorf("class weights = %q of %d classes, but %s has %d", s.ClassWeights, d.Classes, other.Name, other.Classes)
+	}
+	var parts []string
+	for i, label := range classNames(other) {
+		parts = append(parts, fmt.Sprintf("%s:%v", label, weights[i]))
+	}
+	return strings.Join(parts, ","), nil
+}
+
 func parseClassWeights(text string, labels []string) ([]float64, error) {
 	weights := slices.Repeat([]float64{1}, len(labels))
 	given := make([]bool, len(labels))

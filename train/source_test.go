@@ -13,7 +13,8 @@ import (
 	"proactivedp/rng"
 )
 
-// A source that is given roots deals the rows by them, as Spec.Prepare does, whatever it dealt before.
+// A source that is given roots divides the rows by them, as Spec.Prepare does, whatever it prepared
+// before.
 func TestPrepareWithARoot(t *testing.T) {
 	source, spec := NewSource(drawn()), smallSpec()
 	for _, root := range []*rng.Root{nil, rng.New(2), rng.New(2).ForRun(1), nil} {
@@ -34,8 +35,8 @@ func TestPrepareWithARoot(t *testing.T) {
 	}
 }
 
-// A source prepares each spec once, and what specs have in common is in memory
-// once: rows by seed, partition, clients and holdout, models, and traces by file.
+// A source prepares each spec once. What several specs share is in memory once: rows by seed, partition,
+// clients and holdout; models; and traces by file.
 func TestSourceKeepsEachThingOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "times.csv")
 	if err := os.WriteFile(file, []byte("client,duration\n0,1ms\n1,2ms\n"), 0o666); err != nil {
@@ -89,8 +90,8 @@ func TestSourceKeepsEachThingOnce(t *testing.T) {
 	}
 }
 
-// Where a set is published split and every client holds all of it, no seed decides
-// which rows that is: specs of all seeds share them, and not their randomness.
+// If a data set has a test set and every client holds all of it, the rows do not depend on the seed. Specs
+// of all seeds then share the rows, but not their randomness.
 func TestSourceSharesWhatNoSeedDecides(t *testing.T) {
 	source := NewSource(digits(70))
 	prepared := make([]*Prepared, 4)
@@ -124,7 +125,7 @@ func TestNoDataSetIsAnError(t *testing.T) {
 	}
 }
 
-// The folds hold out disjoint rows, together all; more than there are are refused.
+// The folds hold out disjoint rows that together are all rows. A fold that does not exist is refused.
 func TestFolds(t *testing.T) {
 	spec, source := smallSpec(), NewSource(drawn())
 	whole, _, err := spec.SplitRows(drawn(), rng.New(spec.Seed))
@@ -158,7 +159,7 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// A spec that names its number of features is of a data set that has as many; 0 takes any.
+// A spec with a number of features accepts only data sets with this number; 0 accepts any.
 func TestFeaturesAreThoseOfTheData(t *testing.T) {
 	d := drawn()
 	for features, want := range map[int]string{

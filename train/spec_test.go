@@ -133,7 +133,7 @@ func TestHugeNumbersAreRefused(t *testing.T) {
 	}
 }
 
-// A run whose parameters end up infinite has failed; no report is made of it.
+// A run with infinite parameters at the end is an error, and gives no report.
 func TestDivergenceIsAnError(t *testing.T) {
 	s := smallSpec()
 	s.GradComps, s.NoiseMultiplier, s.Clip, s.Eta0 = 6, 1e15, 1e14, 1e10
@@ -146,8 +146,8 @@ func TestDivergenceIsAnError(t *testing.T) {
 	}
 }
 
-// Golden: what these specs mean. Where a change moves them, raise CodeVersion
-// and make the results anew.
+// Golden results of these specs. If a change of the code changes them, raise CodeVersion and make the
+// results again.
 func TestSpecsMeanTheseBits(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Spec)
@@ -179,8 +179,8 @@ func TestSpecsMeanTheseBits(t *testing.T) {
 	}
 }
 
-// Golden: so does a network's training, noise and all, with every class of kernels that
-// fuses, whatever the machine.
+// Golden result of a network's training with noise, for every class of kernels that rounds a product and a
+// sum only once.
 func TestNetworkMeansTheseBits(t *testing.T) {
 	const want = "8dec6441a866147f"
 	s := smallLeNet()
@@ -208,7 +208,7 @@ func TestNetworkMeansTheseBits(t *testing.T) {
 	}
 }
 
-// Both ends of the range of gradient computations are in it.
+// Both ends of the range of gradient computations are allowed.
 func TestRangeOfGradientComputations(t *testing.T) {
 	for k, good := range map[int]bool{0: false, 1: true, 1 << 53: true, 1<<53 + 1: false} {
 		s := smallSpec()

@@ -9,8 +9,8 @@ import (
 	"proactivedp/models/modeltest"
 )
 
-// What the registry says of matrix tiles is what the networks do, of some shape at least: keys
-// of cells and checkpoints go by it.
+// The registry says correctly which models use matrix tiles for some shape. Keys of cells and checkpoints
+// depend on it.
 func TestTiledModelsAreThoseOfTheRegistry(t *testing.T) {
 	for _, k := range modelKinds {
 		if !k.network {
@@ -34,7 +34,7 @@ func TestTiledModelsAreThoseOfTheRegistry(t *testing.T) {
 	}
 }
 
-// The class is named where bits depend on it, and nowhere else.
+// The class of kernels is part of the identity if and only if the bits depend on it.
 func TestKernelsAreNamedWhereBitsDependOnThem(t *testing.T) {
 	for _, class := range f32.Classes() {
 		restore, err := f32.Use(class)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A spec is pinned to the content of its trace, not to the name of the file.
+// The hash in a spec depends on the content of a trace, not on the name of its file.
 func TestTraceIsPinnedByContent(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "times.csv")
 	write := func(text string) {
@@ -41,7 +41,8 @@ func TestTraceIsPinnedByContent(t *testing.T) {
 	}
 }
 
-// Cells finished before there was a delay laboratory keep their keys.
+// Results that were stored before traces and networks existed keep their keys: the default spec has no new
+// keys.
 func TestDefaultSpecNamesNothingNew(t *testing.T) {
 	text, err := json.Marshal(DefaultSpec())
 	if err != nil {

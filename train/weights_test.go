@@ -1,6 +1,7 @@
 package train
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -57,5 +58,59 @@ func TestClassWeightsRaiseRecall(t *testing.T) {
 	}
 	if !slices.ContainsFunc(uneven.Notes, func(n string) bool { return strings.Contains(n, "weighted by class (1:50)") }) {
 		t.Errorf("notes %q", uneven.Notes)
+	}
+}
+
+// A gradient is clipped after it is weighted, so that a weight above 1 needs a larger clipping norm. With the usual one,
+// weights of 1 and 9 are those of 1/9 and 1, whose norm is the ninth part: only the unit of the loss differs.
+func TestClassWeightsRaiseTheUsualClip(t *testing.T) {
+	d := drawn()
+	chosen := func(weights string) (Spec, *Report) {
+		t.Helper()
+		s := smallSpec()
+		s.Data, s.Clients, s.NoiseMultiplier, s.GradComps, s.ClassWeights, s.Model = d.Name, 1, 1, 2000, weights, Plain
+		p, err := s.Prepare(d, nil)
+		if err == nil {
+			s, _, err = p.Choose(t.Context(), Open{Clip: true, Eta0: true, Schedule: true}, 0)
+		}
+		if err == nil {
+			p, err = s.Prepare(d, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Train(t.Context(), sim.Perf{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, r
+	}
+	raised, up := chosen("1:9")
+	lowered, down := chosen("0:0.1111111111")
+	even, same := chosen("")
+	if raised.Clip != 2.7 || lowered.Clip != UsualClip || even.Clip != UsualClip || !slices.Equal(raised.TriedClips(), []float64{0.9, 2.7, 9}) {
+		t.Errorf("C = %v, %v and %v", raised.Clip, lowered.Clip, even.Clip)
+	}
+	if math.Abs(*up.Loss/9-*down.Loss) > 0.02**down.Loss || up.PerClass[1].Predicted <= same.PerClass[1].Predicted {
+		t.Errorf("losses %v and %v, predicted %d and, without weights, %d", *up.Loss/9, *down.Loss, up.PerClass[1].Predicted,
+			same.PerClass[1].Predicted)
+	}
+}
+
+// Proxies on other data have the weights of the classes in the same order.
+func TestWeightsOnOtherData(t *testing.T) {
+	d := *drawn()
+	d.Names = []string{"no", "yes"}
+	s := Spec{ClassWeights: "yes:9"}
+	if got, err := s.WeightsOn(&d, drawn()); err != nil || got != "0:1,1:9" {
+		t.Errorf("%q, %v", got, err)
+	}
+	three := *drawn()
+	three.Classes = 3
+	if _, err := s.WeightsOn(&d, &three); err == nil || !strings.Contains(err.Error(), "of 2 classes, but") {
+		t.Error(err)
+	}
+	if got, err := (Spec{}).WeightsOn(&d, &three); err != nil || got != "" {
+		t.Errorf("%q, %v without weights", got, err)
 	}
 }

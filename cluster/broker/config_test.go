@@ -5,6 +5,7 @@ package broker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,11 +15,12 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"proactivedp/cluster/broker"
 )
 
-// A nats-server that is configured by the file knows the users and lets each do what it may.
+// A nats-server with the configuration file knows the users, and allows each of them what its role needs.
 func TestABrokerElsewhereIsConfigured(t *testing.T) {
 	dir := t.TempDir()
 	if err := broker.MakeKeys(dir, 1, []string{"127.0.0.1"}); err != nil {
@@ -50,10 +52,10 @@ func TestABrokerElsewhereIsConfigured(t *testing.T) {
 	ns.Start()
 	defer ns.WaitForShutdown()
 	defer ns.Shutdown()
-	if !ns.ReadyForConnections(10 * time.Second) {
+	if !ns.ReadyForConnections(time.Minute) {
 		t.Fatal("it does not start")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	creds, err := broker.ReadCredentials(filepath.Join(dir, "client-0.creds"))
 	if err != nil {
@@ -66,7 +68,7 @@ func TestABrokerElsewhereIsConfigured(t *testing.T) {
 	}
 	defer c.Close()
 	for i, subject := range []string{"mine", "others"} { // the connection remembers its last error
-		err := errors.Join(c.Publish(subject, nil), c.FlushTimeout(5*time.Second))
+		err := errors.Join(c.Publish(subject, nil), c.FlushTimeout(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,14 +76,26 @@ func TestABrokerElsewhereIsConfigured(t *testing.T) {
 			t.Errorf("published to %s: %v", subject, c.LastError())
 		}
 	}
+	allowed, end := broker.UntilRefused(ctx, c)
+	defer end()
+	<-allowed.Done()
+	if err := broker.Refused(allowed, allowed.Err()); !errors.Is(err, broker.ErrUnusable) || !strings.Contains(fmt.Sprint(err), `"others"`) {
+		t.Errorf("what is not allowed ends as %v", err)
+	}
+	if err := broker.Refused(ctx, jetstream.ErrJetStreamNotEnabledForAccount); !errors.Is(err, broker.ErrUnusable) {
+		t.Errorf("an account without JetStream ends as %v", err)
+	}
+	if err := broker.Refused(ctx, context.DeadlineExceeded); err != nil {
+		t.Errorf("a broker without an answer ends as %v", err)
+	}
 	if c, err := broker.Dial(ctx, url, broker.Peer{Inbox: "inbox"}); err == nil {
 		c.Close()
 		t.Error("connected without credentials")
 	}
 }
 
-// The configuration of the cluster in deploy is one of nats-server, with TLS between brokers
-// and for users.
+// nats-server accepts the configuration of the cluster in deploy, which uses TLS between brokers and for
+// users.
 func TestTheClusterIsConfigured(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/nats-server.conf")
 	if err != nil {
@@ -115,8 +129,8 @@ func TestTheClusterIsConfigured(t *testing.T) {
 	}
 }
 
-// Nobody is let in from beyond this machine without TLS and credentials, and nobody
-// connects beyond it without TLS.
+// The broker accepts connections from other machines only with TLS and credentials. Clients connect to
+// other machines only with TLS.
 func TestNothingListensBeyondThisMachineOpenly(t *testing.T) {
 	for listen, good := range map[string]bool{
 		"127.0.0.1:0": true, "localhost:0": true, "[::1]:0": true, "0.0.0.0:0": false, ":4222": false,
@@ -143,7 +157,7 @@ func TestNothingListensBeyondThisMachineOpenly(t *testing.T) {
 	}
 }
 
-// What is no keyring, or no credentials, is an error that names the file.
+// A file that is not a keyring, or not credentials, is an error that names the file.
 func TestKeysThatAreNone(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{"", "{}", `{"version":1,"users":[{"role":"king","client":0,"public":"U"}]}`} {
@@ -159,7 +173,7 @@ func TestKeysThatAreNone(t *testing.T) {
 	}
 }
 
-// Credentials are of one role, and none are of every role.
+// Credentials belong to one role. Without credentials, a user has every role.
 func TestCredentialsAreOfOneRole(t *testing.T) {
 	if err := (*broker.Credentials)(nil).Check(broker.Server); err != nil {
 		t.Errorf("no credentials: %v", err)
@@ -174,8 +188,7 @@ func TestCredentialsAreOfOneRole(t *testing.T) {
 	}
 }
 
-// Somebody who has subscribed and takes nothing, as a machine that is asleep, does not hold the
-// broker's end up.
+// A subscriber that reads nothing, such as a sleeping machine, does not delay the end of the broker.
 func TestABrokerLeavesWhoTakesNothing(t *testing.T) {
 	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {

@@ -74,6 +74,42 @@ func CheckConn(c *nats.Conn, need int64) error {
 	return nil
 }
 
+// UntilRefused returns a context that is cancelled, with the reason, if the broker refuses something that the user of c
+// asks. The broker sends no answer to a request that is not allowed, so a request would otherwise wait for its timeout.
+func UntilRefused(ctx context.Context, c *nats.Conn) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		tick := time.NewTicker(reconnectWait)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := c.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
+				cancel(fmt.Errorf("the broker at %s: %w: %w: its configuration must allow this, as the nats.conf that proactivedp "+
+					"keys writes does", c.ConnectedUrlRedacted(), ErrUnusable, err))
+				return
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// Refused returns what an error of JetStream means if waiting does not help, or nil: why the context of UntilRefused was
+// cancelled, or that the user's account has no JetStream.
+func Refused(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrUnusable) {
+		return cause
+	}
+	if errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		return fmt.Errorf("the broker: %w: the account of this user has no JetStream: give it \"jetstream: enabled\" in the "+
+			"configuration of nats-server", ErrUnusable)
+	}
+	return nil
+}
+
 // These are the timeouts of a connection.
 const (
 	reconnectWait = 100 * time.Millisecond

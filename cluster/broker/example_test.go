@@ -19,7 +19,7 @@ func ExampleEngine_Start() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: dir}.Start(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"proactivedp/plan"
 )
 
-// A verdict is by the value as measured, whatever is shown of it.
+// The verdict on a figure uses the measured value, and not the rounded one that is printed.
 func TestFigureVerdicts(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -87,8 +87,8 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// 99 settings, of which the paper's and the budgets' have sizes, and 15 budgets,
-// each once.
+// There are 99 settings and 15 budgets, each once. The settings of the paper and of the budgets have batch
+// sizes.
 func TestReferenceSettings(t *testing.T) {
 	settings, err := oracleSettings()
 	if err != nil {
@@ -122,8 +122,8 @@ func TestReferenceSettings(t *testing.T) {
 	}
 }
 
-// Random settings are valid, in their range, repeat with the seed and change
-// with it.
+// Random settings are valid and within their ranges. The same seed gives the same settings, and another
+// seed gives others.
 func TestRandomSettings(t *testing.T) {
 	settings := randomSettings(1000, 1)
 	lowest := settings[0].event.Rate
@@ -144,7 +144,7 @@ func TestRandomSettings(t *testing.T) {
 	}
 }
 
-// Each part measures few settings and reports on all of them.
+// Each part of the benchmark measures a few settings and reports all of them.
 func TestMeasurements(t *testing.T) {
 	settings, err := oracleSettings()
 	if err != nil {
@@ -192,7 +192,7 @@ func TestMeasurements(t *testing.T) {
 	}
 }
 
-// All files have the same rows, which the readers take in.
+// The files of all formats have the same rows, and the readers read all of them.
 func TestReading(t *testing.T) {
 	figures, err := measureReading(t.TempDir(), 40, 1)
 	if err != nil || len(figures) != 3 {
@@ -205,7 +205,7 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// The closed form is an upper bound: over the certified ε it is at least 1.
+// The closed form is an upper bound, so its ε divided by the certified ε is at least 1.
 func TestLooseness(t *testing.T) {
 	settings, err := plannedSettings(20, 3)
 	if err != nil {

@@ -24,7 +24,7 @@ func lawfulPoints(l *scaleLaw) []scalePoint {
 	return points
 }
 
-// Costs that follow a law give that law.
+// If the costs follow a law exactly, the fit gives this law.
 func TestScaleLawIsRecovered(t *testing.T) {
 	want := &scaleLaw{A: 600, B: 20, C: 1.4, E: 200, F: 0.15, Cache: 1 << 19, Base: 18 << 20, Client: 800, Vectors: 3}
 	points := lawfulPoints(want)

@@ -17,8 +17,7 @@ import (
 	"proactivedp/train"
 )
 
-// A run of every kind of model and runner costs something, and does as many
-// rounds as it says.
+// A run of each kind of model and runner has a cost above 0, and has as many rounds as it reports.
 func TestScaleRunIsMeasured(t *testing.T) {
 	for _, r := range []scaleRun{
 		{train.VirtualRunner, train.Ridge, 68, 20, 10},
@@ -53,7 +52,7 @@ func TestScaleRunIsMeasured(t *testing.T) {
 	}
 }
 
-// The rows have 30 entries each, in columns that increase, whatever their number.
+// Each row has 30 entries in increasing columns, for any number of columns.
 func TestDrawnRows(t *testing.T) {
 	for _, columns := range []int{entries, 68, 1 << 10} {
 		d := drawnRows(columns)
@@ -66,8 +65,8 @@ func TestDrawnRows(t *testing.T) {
 	}
 }
 
-// The folder says of every point what was measured and what the law gives: a round
-// of 600 + 20·log₂ n + d ns, and 10 MiB with 4 KiB for each client.
+// The folder has, for each point, the measured cost and the cost by the law. In this test a round takes
+// 600 + 20·log₂ n + d ns, and the memory is 10 MiB plus 4 KiB for each client.
 func TestScaleIsWritten(t *testing.T) {
 	law := &scaleLaw{A: 600, B: 20, C: 1, Cache: 1 << 30, Base: 10 << 20, Client: 4096, Time: lawFit{0.01, 0.05}}
 	points := []scalePoint{
@@ -139,7 +138,7 @@ virtual,lenet-relu,1,2,300,6,99.5,1e+07,9e+06,2e+07,1e+06,1.0009e+06,30,10.008
 	}
 }
 
-// The data hold what the pictures show. A table without rows is refused.
+// The stored data have everything that the pictures show. A table without rows is refused.
 func TestStoredScale(t *testing.T) {
 	points := []scalePoint{{Runner: train.HogwildRunner, Model: train.Ridge, Processors: 2, Clients: 5, Params: 69, Updates: 50,
 		Rate: 1e5, Nanoseconds: 1000, Least: 900, Most: 2000, Gradient: 7, MiB: 20}}

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
@@ -35,8 +35,7 @@ proactivedp.1, proactivedp-plan.1 and so on, made from the same texts as --help.
 	return cmd
 }
 
-// writeManual writes the manual pages of cmd and of the commands below it. It first converts their
-// texts to Markdown, from which the pages are made.
+// writeManual writes the manual pages of cmd and of the commands below it.
 func writeManual(cmd *cobra.Command, folder string) error {
 	for _, c := range cmd.Commands() {
 		if !c.IsAvailableCommand() && !c.IsAdditionalHelpTopicCommand() {
@@ -46,40 +45,63 @@ func writeManual(cmd *cobra.Command, folder string) error {
 			return err
 		}
 	}
-	cmd.InitDefaultHelpFlag()
-	cmd.Long = markdown(cmd.Long)
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		_, usage := pflag.UnquoteUsage(f)
-		f.Usage = escaped.Replace(usage)
+	path := filepath.Join(folder, pageName(cmd)+".1")
+	return files.Write(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, page(cmd))
+		return err
 	})
-	cmd.DisableAutoGenTag = true
-	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
-	header := &doc.GenManHeader{
-		Title: strings.ToUpper(name), Section: "1",
-		Source: "proactivedp " + version.Get().Version, Manual: "ProactiveDP",
-	}
-	path := filepath.Join(folder, name+".1")
-	return files.Write(path, func(w io.Writer) error { return doc.GenMan(cmd, header, w) })
 }
 
-// escaped escapes characters that Markdown would read as markup.
-var escaped = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`)
+func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// markdown converts the text of a help to Markdown. Tables, which are indented, stay unchanged.
-func markdown(text string) string {
-	var out strings.Builder
-	inTable := false
-	for line := range strings.Lines(text) {
-		table := strings.HasPrefix(line, "  ")
-		if table != inTable {
-			out.WriteString("\n")
-		}
-		inTable = table
-		if table {
-			out.WriteString("    " + line)
+// page returns the manual page of a command, in the language of troff with the macros of man.
+func page(cmd *cobra.Command) string {
+	cmd.InitDefaultHelpFlag()
+	name := pageName(cmd)
+	out := ".TH " + strings.ToUpper(name) + ` 1 "" "proactivedp ` + version.Get().Version + "\" ProactiveDP\n.nh\n" +
+		".SH NAME\n" + name + ` \- ` + troff(cmd.Short) + "\n.SH SYNOPSIS\n.B " + troff(cmd.UseLine()) + "\n.SH DESCRIPTION\n"
+	for part := range strings.SplitSeq(cmp.Or(cmd.Long, cmd.Short), "\n\n") {
+		if strings.HasPrefix(part, "  ") { // a table
+			out += ".PP\n.nf\n" + troff(part) + "\n.fi\n"
 		} else {
-			out.WriteString(escaped.Replace(line))
+			out += ".PP\n" + troff(part) + "\n"
 		}
+	}
+	out += ".SH OPTIONS\n"
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		value, usage := pflag.UnquoteUsage(f)
+		switch {
+		case f.Deprecated != "" || f.Hidden:
+			return
+		case f.DefValue != "" && f.DefValue != "0" && f.DefValue != "false" && f.DefValue != "[]":
+			usage += " (default " + f.DefValue + ")"
+		}
+		out += ".TP\n.BI --" + f.Name + ` " ` + troff(value) + "\"\n" + troff(usage) + "\n"
+	})
+	if cmd.Example != "" {
+		out += ".SH EXAMPLES\n.nf\n" + troff(cmd.Example) + "\n.fi\n"
+	}
+	var others []string
+	if cmd.HasParent() {
+		others = append(others, pageName(cmd.Parent())+"(1)")
+	}
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			others = append(others, pageName(c)+"(1)")
+		}
+	}
+	return out + ".SH SEE ALSO\n" + strings.Join(others, ", ") + "\n"
+}
+
+// troff writes a text so that troff prints it as it is.
+func troff(text string) string {
+	text = strings.ReplaceAll(text, `\`, `\e`)
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			out.WriteString(`\&`) // or it would be a request
+		}
+		out.WriteString(line)
 	}
 	return out.String()
 }

@@ -149,7 +149,7 @@ func without(args []string, name string) []string {
 
 // refuses checks that a command line is refused for one of its flags.
 func refuses(t *testing.T, args []string, f *pflag.Flag) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	code := run(ctx, args, &stdout, &stderr)

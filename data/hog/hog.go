@@ -50,10 +50,11 @@ const Norm = 10
 // Prefix is the beginning of the text of every Map, such as hog:4:8.
 const Prefix = "hog:"
 
-// String returns hog:CELL:BINS, which Parse reads.
+// String returns the map as text that Parse reads, such as hog:4:8 for Cell 4 and Bins 8.
 func (m Map) String() string { return fmt.Sprintf("%s%d:%d", Prefix, m.Cell, m.Bins) }
 
-// Parse reads hog:CELL:BINS. It reports every problem.
+// Parse returns the Map that text describes: "hog:4:8" has cells of 4×4 pixels and 8 directions. The error names everything
+// that is wrong with text.
 func Parse(text string) (Map, error) {
 	rest, ok := strings.CutPrefix(text, Prefix)
 	cell, bins, two := strings.Cut(rest, ":")

@@ -92,7 +92,7 @@ func Parse(name string, r io.Reader) (*data.Dataset, error) {
 // Options says how a file is read: its features, its labels or targets, and its test set.
 type Options struct {
 	// Features is the number of columns, in [0, MaxIndex]. A larger index is an error. 0 means the
-	// largest index.
+	// largest index in the file.
 	Features int
 	// Labels lists the labels and their classes. nil means two classes, as in the package comment.
 	Labels *data.Labels

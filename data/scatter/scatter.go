@@ -88,8 +88,8 @@ func (m Map) String() string {
 	return text
 }
 
-// Parse reads scatter, with options in any order: scatter:root=no:fold=no:colour=rgb:ridge=0.1. It
-// reports every problem.
+// Parse returns the Map that text describes: the word scatter, and the fields that differ from their defaults, in any
+// order, such as scatter:root=no:fold=no:colour=rgb:ridge=0.1. The error names everything that is wrong with text.
 func Parse(text string) (Map, error) {
 	first, rest, more := strings.Cut(text, ":")
 	if first != Name {

@@ -348,6 +348,7 @@ func TestIsText(t *testing.T) {
 		"|1x3 Cross validator\n25, Private\n": true,
 		"\ufeffsep=;\na;b\n":                  true,
 		"area\trooms\n1\t2\n":                 true,
+		"age|sex|y\n33|M|no\n":                true,
 		"1\n1,2\n":                            true,
 		"+1 3:1 10:-0.5\n":                    false,
 		"1\n-1\n\n+1 2:1\n":                   false,

@@ -2,6 +2,7 @@ package table
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -60,14 +61,24 @@ func (n Numbers) plain(field string) (plain string, ok bool) {
 	return whole, true
 }
 
-// hint returns a hint if a field is a number in another form.
+// hint returns a hint if a field is a number in another form, or a number with a sign such as % or $. If different
+// forms read it as different numbers, the hint names one form for each: 12,345 may be 12345 or 12.345.
 func (n Numbers) hint(field string) string {
+	var forms []string
+	var read []float32
 	for _, form := range NumberForms {
 		other, _ := ParseNumbers(form)
 		k := column{kind: number, numbers: other}
-		if _, ok := k.number(field); ok && other != n {
-			return "; it is one if the file writes numbers like " + form + " (--number-format)"
+		if x, ok := k.number(field); ok && other != n && !slices.Contains(read, x) {
+			forms, read = append(forms, form), append(read, x)
 		}
+	}
+	if len(forms) > 0 {
+		return "; it is one if the file writes numbers like " + strings.Join(forms, " or ") + " (--number-format)"
+	}
+	bare := strings.TrimSpace(strings.TrimSuffix(strings.TrimLeft(field, "$€£¥"), "%"))
+	if _, ok := (column{kind: number, numbers: n}).number(bare); bare != field && (ok || n.hint(bare) != "") {
+		return "; it is one without its sign, such as % or $, which must be removed from the file"
 	}
 	return ""
 }

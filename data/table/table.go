@@ -43,7 +43,7 @@ import (
 const (
 	MaxLine    = 16 << 20 // largest length of a line, in bytes
 	MaxColumns = 1 << 20
-	// MaxHeaderLine is the largest number of a line that names the columns.
+	// MaxHeaderLine is the last line of a file that may have the names of the columns; the first line is 1.
 	MaxHeaderLine = 1000
 )
 
@@ -121,7 +121,7 @@ func IsText(start []byte) bool {
 				return false
 			}
 		}
-		if len(fields) > 1 || bytes.ContainsAny(line, ",;") {
+		if len(fields) > 1 || bytes.ContainsAny(line, ",;|") {
 			return true
 		}
 	}

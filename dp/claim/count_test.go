@@ -9,8 +9,8 @@ import (
 	"proactivedp/dp/rdp"
 )
 
-// Of more rounds than an int counts a statement says that they are at least as many as it
-// can, and so does a claim: 2^62 rounds of each of four kinds are not 0 rounds.
+// If the number of rounds does not fit into an int, a statement says "at least" the largest int, and so
+// does a claim. 2^62 rounds of each of four kinds must not count as 0.
 func TestRoundsBeyondAnInt(t *testing.T) {
 	var events []dp.Event
 	for i := range 4 {
@@ -37,7 +37,8 @@ func TestRoundsBeyondAnInt(t *testing.T) {
 	}
 }
 
-// Rounds of all clients that are no int together are refused, and not taken for fewer.
+// If an int cannot hold the number of rounds of all clients together, they are refused, and not taken for
+// fewer rounds.
 func TestRoundsOfAllClientsBeyondAnInt(t *testing.T) {
 	events := []dp.Event{event(1, 1e9, 1<<62, 100)}
 	if p, err := OfClients(t.Context(), rdp.Accountant{}, events, 5, true, 1e-5); p != (Privacy{}) || err == nil {
@@ -48,7 +49,7 @@ func TestRoundsOfAllClientsBeyondAnInt(t *testing.T) {
 	}
 }
 
-// That nobody takes part is no number of clients, and said.
+// A number of clients below 1 is an error.
 func TestClientsBelowOne(t *testing.T) {
 	for _, clients := range []int{0, -1, math.MinInt} {
 		for _, shared := range []bool{true, false} {
@@ -60,8 +61,8 @@ func TestClientsBelowOne(t *testing.T) {
 	}
 }
 
-// What a record pays for is not less where an int does not count the rounds of all clients: 2^62
-// rounds of each of four are not none, and none of a list is negative.
+// If an int cannot hold the number of rounds of all clients, a record still pays for all of them: 2^62
+// rounds of each of four clients are not 0 rounds, and no number in the list is negative.
 func TestReleasedBeyondAnInt(t *testing.T) {
 	ledgers := make([]dp.Ledger, 5)
 	for i := range ledgers {

@@ -8,8 +8,7 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// That δ is 1/N or more is called weak, once, in statements and in reports, and a smaller
-// δ is not.
+// Statements and reports say once that δ is weak if it is at least 1/N. For a smaller δ they do not.
 func TestWeakDeltaIsSaid(t *testing.T) {
 	m := poisson(10_000, 20, 5)
 	events := ledger(m, 30)

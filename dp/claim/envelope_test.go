@@ -7,7 +7,7 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// Many different clients get one bound, never below the worst client's own.
+// Many different clients get one common bound. It is never below the bound of the worst client.
 func TestEnvelopeIsAboveEveryClient(t *testing.T) {
 	const delta = 1e-5
 	m := poisson(10_000, 20, 5)
@@ -40,7 +40,7 @@ func TestEnvelopeIsAboveEveryClient(t *testing.T) {
 	}
 }
 
-// Histories with the same rounds, in whatever order, are one, of all their clients.
+// Clients with the same rounds, in any order, share one history.
 func TestEqualHistoriesAreOne(t *testing.T) {
 	a, b := event(1, 10, 3, 2), event(5, 10, 1, 2)
 	got := distinct([]history{{[]dp.Event{a, b}, 2}, {[]dp.Event{b, a}, 3}, {[]dp.Event{a}, 4}, {[]dp.Event{b, a}, 1}})

@@ -20,8 +20,8 @@ func fromRoot(name rng.Name, ledgers []dp.Ledger) []dp.Ledger {
 	return out
 }
 
-// The ledgers of two trainings with one seed are claimed nothing for; those of two runs
-// are, and a name changes no ε.
+// There is no claim for the ledgers of two trainings with one seed, because they share their noise. There
+// is one for the ledgers of two runs. A name does not change ε.
 func TestLedgersOfOneRunAreRefused(t *testing.T) {
 	m := poisson(10_000, 20, 5)
 	two, seed := same(ledger(m, 30), 2), rng.Name{Root: "seed:1"}
@@ -47,8 +47,8 @@ func TestLedgersOfOneRunAreRefused(t *testing.T) {
 	}
 }
 
-// What is released of a record has a name where there is one: by root, if clients with
-// roots of their own share the data, and none, if nobody knows who holds a record.
+// The releases of a record have names if the names are known. If clients share the data but have their own
+// roots, there is one name for each root. If it is not known who holds a record, there is none.
 func TestReleasedIsNamed(t *testing.T) {
 	m := poisson(10_000, 20, 5)
 	shared := same(ledger(m, 30), 3)
@@ -78,8 +78,8 @@ func TestReleasedIsNamed(t *testing.T) {
 	}
 }
 
-// A statement says whose noise it is, what it assumes where that is not known, and that
-// a numbered seed protects nobody.
+// A statement says where the noise comes from, and what it assumes if that is not known. It says that
+// noise from a numbered seed protects nobody.
 func TestStatementsSayWhoseNoise(t *testing.T) {
 	from := func(root string, run uint64) dp.Event {
 		e := event(1, 100, 5, 3)

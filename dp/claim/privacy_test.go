@@ -50,8 +50,7 @@ func of(t *testing.T, acc dp.Accountant, ledgers []dp.Ledger, shared bool, delta
 	return p
 }
 
-// Per record is the composition of every client's rounds, and the statement is
-// the accountant's bound, unchanged.
+// The claim for a record is the accountant's bound for the rounds of all clients together, unchanged.
 func TestClaimIsTheBoundOfTheComposition(t *testing.T) {
 	const clients, rounds, delta = 5, 1923, 1.0 / 8844
 	m := poisson(8844, 26, 19.29962)
@@ -80,9 +79,9 @@ func TestClaimIsTheBoundOfTheComposition(t *testing.T) {
 	}
 }
 
-// Law 3, and Theorem simpleF is an upper bound: over random settings certified ≤
-// closed form wherever both exist, and per client ≤ per record with replicate,
-// equal with shard, for both.
+// For random settings: the certified ε is at most the ε of the closed form (Theorem simpleF), if both
+// exist. The ε for one client is at most the ε for a record over all clients, and equal to it if the data
+// are sharded. Both orders hold for both accountants.
 func TestOrderOfClaims(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 1))
 	both := 0
@@ -125,8 +124,8 @@ func TestOrderOfClaims(t *testing.T) {
 	}
 }
 
-// With shards the statement is that of the client that pays most, and none at
-// all if one client has none.
+// With shards, the statement has the ε of the client that pays most. If one client has no ε, the statement
+// has none.
 func TestTheWorstClientDecides(t *testing.T) {
 	little, much := ledger(poisson(1000, 10, 4), 10), ledger(poisson(1000, 10, 2), 10)
 	for _, ledgers := range [][]dp.Ledger{{little, much, little}, {much, little}} {
@@ -167,7 +166,7 @@ func (many) Epsilon(ctx context.Context, events []dp.Event, _ float64) (dp.Bound
 	return dp.Bound{}, errors.Join(errs...)
 }
 
-// No proof, no ε: a reason on one line, and JSON that can be written.
+// Without a proof there is no ε, but a reason on one line, and the claim can still be written as JSON.
 func TestNoProofNoEpsilon(t *testing.T) {
 	m := poisson(1000, 1, 4)
 	m.Sizes = dp.PolynomialSizes{First: 1, Slope: 1, Power: 1}
@@ -194,7 +193,7 @@ func TestNoProofNoEpsilon(t *testing.T) {
 	}
 }
 
-// Where the context is done there is no claim, not even that nothing is proved.
+// If the context is cancelled, there is no claim, not even one that says that nothing is proved.
 func TestInterrupt(t *testing.T) {
 	stop := errors.New("that is enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -217,8 +216,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// What is invalid is an error, and no claim without an ε: that would pass for a release
-// of which nothing is proved.
+// Invalid rounds are an error. A claim without an ε would look like a valid release for which nothing is
+// proved.
 func TestInvalidIsNoClaim(t *testing.T) {
 	negative, good := event(1, 10, 3, 2), event(1, 10, 3, 2)
 	negative.NoiseMultiplier = -1
@@ -236,8 +235,8 @@ func TestInvalidIsNoClaim(t *testing.T) {
 	}
 }
 
-// A client that has released nothing costs nothing, and takes no ε from the others; without any
-// round there is none, and JSON all the same.
+// A client that has released nothing costs nothing, and the others keep their ε. If nobody has released
+// anything there is no ε, but the claim can still be written as JSON.
 func TestClientsWithoutRounds(t *testing.T) {
 	some := ledger(poisson(1000, 10, 4), 10)
 	for _, shared := range []bool{false, true} {

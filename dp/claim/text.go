@@ -478,8 +478,8 @@ func byAccountant(kind dp.Kind, accountant string) string {
 	return "upper bound by " + accountant
 }
 
-// WriteStatement writes all claims of the report to w, per record and per client, by each accountant, and
-// what is known about sums and noise.
+// WriteStatement writes the privacy statement of the report to w: its ε per record and per client by each
+// accountant, the conditions under which they hold, how exactly the noise was drawn, and where it came from.
 func (r Report) WriteStatement(w io.Writer) error {
 	unit := "per record"
 	if r.Group > 0 {

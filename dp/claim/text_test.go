@@ -17,8 +17,8 @@ func event(size, n, count int, sigma float64) dp.Event {
 	}
 }
 
-// A statement says what is released, for whom, ε, δ, adjacency, sampling,
-// accountant, and whether it is a guarantee.
+// A statement says what is released, whom it protects, ε, δ, adjacency, sampling and the accountant, and
+// whether it is a guarantee.
 func TestStatement(t *testing.T) {
 	bound := func(k dp.Kind, lo, eps, hi float64) dp.Bound {
 		return dp.Bound{EpsilonLower: lo, Epsilon: eps, EpsilonUpper: hi, DeltaLower: 1e-5, Delta: 1e-5,
@@ -65,8 +65,8 @@ func TestStatement(t *testing.T) {
 	}
 }
 
-// The text of a report says of each view by which accountant, which side of ε is
-// proved, and why if none is.
+// For each view (per client, per record), the report names the accountant and the side on which ε is
+// proved. If there is no ε, it says why.
 func TestReportText(t *testing.T) {
 	at := func(x float64) *float64 { return &x }
 	old := Report{ // as older versions wrote it, with the closed form in the flat keys
@@ -137,7 +137,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Of a bound without an upper end a table has what is proved from below.
+// If a bound has no upper end, a table shows its proved lower end.
 func TestShortHasNoUpperEnd(t *testing.T) {
 	for want, b := range map[string]*dp.Bound{
 		"no ε": nil, "ε ≥ 1.2345 (no upper bound)": {EpsilonLower: 1.23456, EpsilonUpper: math.Inf(1), Kind: dp.Interval},
@@ -168,8 +168,8 @@ func TestStatementNamesTheSampling(t *testing.T) {
 	}
 }
 
-// What is chosen by results is said to be covered, by which filter, and whether it
-// was recorded or is assumed to have been fixed.
+// If settings were chosen by earlier results, the statement says that the filter covers this, and which
+// filter. It also says whether the choice was recorded, or is assumed to have been fixed before.
 func TestAdaptiveStatement(t *testing.T) {
 	b := dp.Bound{Epsilon: 0.300001, EpsilonUpper: 0.300001, DeltaLower: 1e-5, Delta: 1e-5, DeltaUpper: 1e-5,
 		Kind: dp.Upper, Accountant: "rdp-filter", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson}
@@ -200,7 +200,7 @@ func TestAdaptiveStatement(t *testing.T) {
 	}
 }
 
-// A bound of an unknown sampling or adjacency, or of others than the rounds, is stated as none.
+// A bound with unknown sampling or adjacency, or with others than those of the rounds, is not stated.
 func TestUnknownSchemesAreNotStated(t *testing.T) {
 	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 0.01, Count: 10}
 	b := dp.Bound{Epsilon: 1, EpsilonUpper: 1, Delta: 1e-5, DeltaLower: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper,
@@ -233,7 +233,8 @@ func TestUnknownSchemesAreNotStated(t *testing.T) {
 	}
 }
 
-// What is said of shuffled batches has the epochs, and that no Poisson ε holds for them.
+// A statement about shuffled batches names the epochs, and says that the ε for Poisson sampling does not
+// hold for them.
 func TestShuffledBatchesAreStated(t *testing.T) {
 	e := dp.Event{Sampling: dp.Shuffle, Adjacency: dp.ZeroOut, NoiseMultiplier: 1, Rate: 1. / 98, Count: 980}
 	b, err := pld.Accountant{}.Epsilon(t.Context(), []dp.Event{e}, 1e-5)

@@ -9,8 +9,8 @@ import (
 	"proactivedp/dp/rdp"
 )
 
-// Who types the numbers of a statement into an accountant gets no more than its ε: a rate that
-// was given without s and N stands there to its last digit.
+// If someone types the numbers of a statement into an accountant, the result is not larger than the stated
+// ε. For this, a sample rate that was given without batch size and N is printed with all its digits.
 func TestStatementReadsBack(t *testing.T) {
 	numbers := regexp.MustCompile(`(\d+) rounds with sample rate q = (\S+) and noise multiplier σ = (\S+)\. .* ` +
 		`with ε ≤ (\S+) at δ = (\S+) \(`)

@@ -7,7 +7,7 @@ import (
 	"proactivedp/internal/testkit"
 )
 
-// Zero values are refused, and where a constructor is needed it is named.
+// Zero values are refused. If a constructor is needed, the error names it.
 func TestZeroValues(t *testing.T) {
 	testkit.Package{
 		Exported: []any{new(Report), NewReport, Of, OfClients, OfLedgers},

@@ -45,8 +45,8 @@ func TestMinEpsilonOfBudgetTables(t *testing.T) {
 	}
 }
 
-// The paper's settings at the sizes as run: (treq4) sets ε, and a PLD
-// accountant (Google's, add-or-remove, connect-the-dots) is below.
+// The paper's settings with whole batch sizes, as they are run. The expected ε is from equation (treq4).
+// The ε of a PLD accountant (Google's, add-or-remove adjacency, connect-the-dots) must be lower.
 func TestAccountantPaperSettings(t *testing.T) {
 	tests := []struct {
 		n, s, k  int
@@ -85,8 +85,7 @@ func TestAccountantPaperSettings(t *testing.T) {
 	}
 }
 
-// At q = 1 and T = 1 a release is 1/σ-Gaussian DP exactly; the theorem does not
-// reach that far.
+// With q = 1 and T = 1, a release is exactly (1/σ)-Gaussian DP. The theorem does not cover this case.
 func TestAccountantNotCovered(t *testing.T) {
 	good := event(10000, 26, 1923, 19.3)
 	with := func(set func(*dp.Event)) []dp.Event {
@@ -152,7 +151,8 @@ func TestAccountantNotCovered(t *testing.T) {
 	}
 }
 
-// The hundreds of events of a growing sequence make one refusal for each reason.
+// A growing sequence has hundreds of events. If they are refused for the same reason, the error names this
+// reason once.
 func TestEqualRefusalsAreOne(t *testing.T) {
 	m := dp.Mechanism{
 		Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne, ClipNorm: 1, NoiseMultiplier: 5, DatasetSize: 10000,
@@ -177,9 +177,9 @@ func TestEqualRefusalsAreOne(t *testing.T) {
 
 func runs(e dp.Event, times int) []dp.Event { return slices.Repeat([]dp.Event{e}, times) }
 
-// Long runs with much noise, composed of events of several sizes and noises,
-// are never beyond the arithmetic: either there is an ε, or the rate is too
-// large for the theorem, and below a rate that is safe there is one.
+// Long runs with much noise, with events of several sizes and noise multipliers, never leave the range of
+// float64. Either there is an ε, or the sample rate is too large for the theorem. For a rate that is
+// surely small enough there is an ε.
 func TestAccountantCoversItsRanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 3))
 	pick := func(lo, hi float64) float64 {
@@ -222,7 +222,7 @@ func TestAccountantCoversItsRanges(t *testing.T) {
 	}
 }
 
-// The ranges of K/N and of free noise, all of them.
+// MinEpsilon has a result for the whole ranges of K/N and of the noise.
 func TestMinEpsilonCoversTheRanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 4))
 	for range 5000 * sweep.Sweeps(t) {
@@ -290,9 +290,8 @@ func TestAccountantComposition(t *testing.T) {
 	}
 }
 
-// The ε returned meets all of simpleF, verified from the outside, and no
-// smaller one does. The rates include those next to h(√2) = 0.0598, where the
-// ε that meet (treq3) are not an interval.
+// The returned ε meets all conditions of simpleF, as computed separately here, and no smaller ε does. Some
+// sample rates are next to h(√2) = 0.0598, where the ε that meet condition (treq3) are not an interval.
 func TestMinEpsilonIsTheSmallest(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	holds := func(form Form, s Setting, eps float64) bool {
@@ -394,9 +393,8 @@ func TestMinEpsilonIsMonotone(t *testing.T) {
 	}
 }
 
-// Rounds of unequal sizes cost at most what as many of the largest size do, whichever
-// of the two readings the theorem is kinder to; the cost of equal sizes grows with them,
-// so that what is planned for larger ones is not exceeded.
+// Rounds of different sizes cost at most as much as equally many rounds of the largest size. The cost of
+// equal sizes grows with the size. So a plan for larger sizes is not exceeded by smaller ones.
 func TestSmallerSamplesCostNoMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 12))
 	varied, kinder := 0, 0

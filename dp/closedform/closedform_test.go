@@ -105,8 +105,8 @@ func TestSigmaAndH(t *testing.T) {
 	}
 }
 
-// Theorem simpleF, (treq4): ε of a σ is allowed at that σ in float64, and is no
-// more than rounding above the real one.
+// Theorem simpleF, equation (treq4): the ε that is computed for a σ is allowed at this σ in float64. It is
+// above the exact one by rounding only.
 func TestEpsilonIsTheInverseOfSigma(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	num := must[float64](t)
@@ -196,9 +196,9 @@ func bigRHS(form Form, sigma, x, gamma float64) *big.Float {
 	return add(quo(f(2), one), mul(scale, bracket))
 }
 
-// γ is at least the root, and above it by at most 1e-12: in exact arithmetic
-// γ ≥ rhs(x/γ), and a slightly smaller number is below its right-hand side (or
-// past the pole).
+// The computed γ is at least the root of its equation, and at most 1e-12 above it. In exact arithmetic, γ
+// ≥ rhs(x/γ) holds, where rhs is the right-hand side of the equation. A slightly smaller γ does not
+// satisfy this, or is beyond the pole.
 func TestGammaSolvesItsEquation(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	check := func(form Form, sigma, x float64) {
@@ -341,8 +341,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// At every corner of the ranges, and between, γ and the limits are numbers that
-// meet the conditions.
+// At every corner of the ranges, and between them, γ and the limits are finite numbers that meet the
+// conditions.
 func TestRangesAreCovered(t *testing.T) {
 	for _, form := range []Form{Corrected, Printed} {
 		for _, sigma := range []float64{minGammaSigma, MinSigma, MaxSigma, maxGammaSigma} {

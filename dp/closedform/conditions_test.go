@@ -60,8 +60,8 @@ func TestMainMinK(t *testing.T) {
 	}
 }
 
-// Each condition turns where it should, with the sign of its margin, and
-// without touching the others' definitions.
+// Each condition changes from met to violated at the right place. Its margin has the right sign, and the
+// other conditions do not change.
 func TestConditionsTurn(t *testing.T) {
 	base := setting(20000, 6, 3000, 20, 0.1, 1./20000)
 	sigmaEq := must[float64](t)(Sigma(0.1, base.Delta))

@@ -140,7 +140,9 @@ func Gamma(form Form, eps, delta, k float64) (float64, error) {
 // rounded up, with a relative error of at most 1e-13. Exactly one such root exists for every σ > 0 and x >
 // 0. GammaAt returns an error if σ is not in [0.1, 1e35] or x not in [1e-250, 1e100].
 //
-// The paper calls γ the "smallest solution". But smaller solutions always exist at ᾱ > h(σ), where
+// with [RHS] in the given form.
+//
+// The paper calls γ the "smallest solution". But smaller solutions always exist at ᾱ > h(σ) (see [H]), where
 // denominators are negative and the proof does not hold.
 func GammaAt(form Form, sigma, x float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxGammaSigma),

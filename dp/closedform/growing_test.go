@@ -85,7 +85,7 @@ func TestGrowingTheta(t *testing.T) {
 	}
 }
 
-// An invalid sequence has no sizes, rather than sizes of 1.
+// An invalid sequence has sizes of 0, and not of 1.
 func TestGrowingOfNothing(t *testing.T) {
 	for _, g := range []growing{{}, {Largest: 5}, {Largest: 5, Rounds: 3, Power: math.NaN()}, {Rounds: 3}} {
 		if at := g.At(1); at != 0 {

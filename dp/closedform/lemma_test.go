@@ -40,8 +40,8 @@ func otherMoment(q, sigma float64, lambda int) float64 {
 	return math.Log(sum * (hi - lo) / steps)
 }
 
-// Lemma lemthree: the quadratic term alone is above the exact moment wherever
-// the corrected conditions hold, in corners and at random.
+// Lemma lemthree: wherever the corrected conditions hold, the quadratic term alone is above the exact
+// moment. The test tries the corners of the ranges and random values.
 func TestMomentIsABound(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	worst := 0.0

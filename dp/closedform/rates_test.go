@@ -17,9 +17,9 @@ func rateEvent(q float64, count int, sigma float64) dp.Event {
 
 var accountants = []dp.Accountant{Accountant{}, MomentAccountant{}}
 
-// Proof of Lemma lemthree: a round's moments depend on q_i = s_i/N alone. So an
-// event given by its rate, one of half the N and half the size, and a
-// composition of both give the ε of the same rounds out of one N.
+// By the proof of Lemma lemthree, the moments of a round depend only on its sample rate q_i = s_i/N. So
+// these give the same ε: an event with a rate, an event with half the N and half the size, and several
+// events with the same rates.
 func TestOnlyRatesMatter(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	for range 2000 {
@@ -54,8 +54,8 @@ func TestOnlyRatesMatter(t *testing.T) {
 	}
 }
 
-// Many rounds of one rate, recorded one by one: sums of rates are not exact, and
-// the mean rate must not come out above the largest.
+// Many rounds of one sample rate are recorded one by one. Sums of rates are rounded, but the mean rate
+// must not exceed the largest rate.
 func TestManyEqualRates(t *testing.T) {
 	const rounds = 100_000
 	for _, q := range []float64{0.1 / 3, 0.00271828, 1e-5} {
@@ -74,8 +74,8 @@ func TestManyEqualRates(t *testing.T) {
 	}
 }
 
-// Delta is the inverse of Epsilon: its δ does, and a slightly smaller one does
-// not.
+// Delta is the inverse of Epsilon: with the δ that it returns, Epsilon returns at most ε, and with a
+// slightly smaller δ it does not.
 func TestDeltaIsTheInverseOfEpsilon(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 2))
 	found, none, least, pastTurn := 0, 0, 0, 0
@@ -137,8 +137,8 @@ func TestDeltaIsTheInverseOfEpsilon(t *testing.T) {
 	}
 }
 
-// Where rhs falls with σ there is no ε at large δ, and yet there is one, and so a
-// δ, at smaller ones: bisection over δ would miss it.
+// If the right-hand side of the condition falls as σ grows, there may be an ε at small δ but none at large
+// δ. So bisection over δ would miss the result.
 func TestDeltaWhereLargeDeltaFails(t *testing.T) {
 	events := []dp.Event{rateEvent(0.065, 20, 50)}
 	if _, err := (Accountant{}).Epsilon(t.Context(), events, 0.999); !errors.Is(err, dp.ErrNotCovered) {

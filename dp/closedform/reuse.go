@@ -156,9 +156,9 @@ func cost(q float64, count int) float64 { return float64(count) * q * (q / (1 - 
 // error, nothing is recorded. The error wraps
 //
 //   - ErrBudgetSpent, if the cost would exceed the budget;
-//   - dp.ErrNotCovered, if the events are not Poisson sampling under add-or-remove adjacency, their
-//     noise is below Sigma, or a rate is above 1/(e·σ_eq);
-//   - dp.ErrSharedNoise, if they name the noise of a recorded task.
+//   - dp.ErrNotCovered, if the events are not Poisson sampling under add-or-remove adjacency, use all records,
+//     have a noise multiplier below σ_eq (see [Budget.Sigma]), or a sample rate above 1/(e·σ_eq) (see [Budget.MaxSize]);
+//   - dp.ErrSharedNoise, if they use the same noise as a task that is already recorded.
 //
 // Other errors say that the events are invalid or have another data set size.
 func (b *Budget) Spend(name string, events []dp.Event) error {

@@ -42,9 +42,9 @@ func TestReuseLimit(t *testing.T) {
 	}
 }
 
-// Whatever tasks a budget takes, the composed sequence costs no more than (ε, δ),
-// and what it refuses would cost more. What it guarantees of tasks that may have
-// been chosen by results is (ε, δ), not the smaller ε of what is spent.
+// Whatever tasks a budget admits, together they cost at most (ε, δ), and what it refuses would cost more.
+// If tasks may have been chosen by earlier results, the budget guarantees (ε, δ), and not the smaller ε of
+// what is spent.
 func TestBudgetKeepsItsPromise(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 2))
 	refused, filled := 0, 0
@@ -183,8 +183,9 @@ func TestBudgetRefusals(t *testing.T) {
 	}
 }
 
-// A task has noise of its own: one that names the noise of a task before is refused, at
-// any σ, and nothing is recorded; events of one task, and those without a name, are not.
+// Each task has its own noise. A task with the noise name of an earlier task is refused, at any σ, and
+// nothing is recorded. Events of the same task may share a name, and events without a name are not
+// refused.
 func TestTasksDoNotShareNoise(t *testing.T) {
 	b, err := NewBudget(10_000, 0.2, 1e-4)
 	if err != nil {
@@ -218,8 +219,8 @@ func TestTasksDoNotShareNoise(t *testing.T) {
 	}
 }
 
-// A budget counts what float64 loses of a sum: a hundred thousand tasks, each too small to
-// change what is spent, are not free.
+// The budget also counts what float64 loses in a sum: a hundred thousand tasks are not free, even if each
+// is too small to change the sum.
 func TestBudgetCountsTheSmallestTask(t *testing.T) {
 	b, err := NewBudget(MaxN, 1, 1e-5)
 	if err != nil {
@@ -258,7 +259,7 @@ func TestBudgetCountsTheSmallestTask(t *testing.T) {
 	}
 }
 
-// What a task costs is shown to be more than what is left, however little more it is.
+// The error for a refused task shows a cost above what is left, even if the difference is tiny.
 func TestRefusedCostIsShownToBeMore(t *testing.T) {
 	b := must[*Budget](t)(NewBudget(10_000, 0.2, 1e-4))
 	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: b.Sigma() + 1, SampleSize: 1,
@@ -271,8 +272,8 @@ func TestRefusedCostIsShownToBeMore(t *testing.T) {
 	}
 }
 
-// How many rounds are left is told at once, also of the smallest rounds of a budget that is
-// spent but for its last digits, which a step at a time would take years to find.
+// The number of remaining rounds is computed at once, even for the smallest rounds and a budget that is
+// spent except for its last digits. Single steps would take years.
 func TestRemainingOfLastDigits(t *testing.T) {
 	const n = 1 << 50
 	b, err := NewBudget(n, 0.5, 1e-5)
@@ -308,8 +309,8 @@ func TestRemainingOfLastDigits(t *testing.T) {
 	}
 }
 
-// The cost of a task is at least count·q²/(1-q), computed exactly, and above it by no more
-// than rounding asks for.
+// The computed cost of a task is at least the exact count·q²/(1-q), and not more above it than rounding
+// requires.
 func TestCostIsRoundedUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 3))
 	for range 2000 {

@@ -49,14 +49,16 @@ func (m Moments) c0(r, eps float64) float64 {
 }
 
 // Conditions says by how much rounds with these moments, at noise multiplier σ, meet each requirement of
-// the paper's Theorem thm1 for (ε, δ). It uses the least constants that the theorem allows: r₀ = σ·max
-// q_i, [Moments.Rho] and [Moments.RhoHat]. T is the number of rounds. The conditions are
+// the paper's Theorem thm1 for (ε, δ). T is the number of rounds, q_i the sample rate of round i, and Ŝ₁ and
+// Ŝ₂ are defined at [Moments]. r₀, ρ and ρ̂ are constants of the theorem. Conditions uses the least values
+// that it allows: r₀ = σ·max q_i, [Moments.Rho] and [Moments.RhoHat]. The conditions are
 //
 //	sigma  σ ≥ (2/√c₀)·√(Ŝ₂T(ε+ln(1/δ)))/ε
 //	r0     r₀ ≤ 1/e
 //
-// Here c₀ is [C] of r, ρ, ρ̂ and ε/(TŜ₁²). Printed also has "least sigma", σ ≥ 216/215, and "u0" and "u1",
-// u₀ < 1 and u₁ < 1, see [Moments.R]. For Corrected, where r = 0, sigma is equivalent to
+// Here c₀ is the function [C] at r (see [Moments.R]), ρ, ρ̂ and x = ε/(TŜ₁²). The form Printed has three more
+// conditions: "least sigma" is σ ≥ 216/215, "u0" is u₀ < 1, and "u1" is u₁ < 1, see [Moments.R]. In the form
+// Corrected, r is 0, and the condition sigma is equivalent to
 //
 //	ε ≥ 2·ln(1/δ)/(σ²-2)  and  σ²ε² ≥ 4V(ε+ln(1/δ)),  V = TŜ₂ = Σq_i²/(1-q_i)
 //

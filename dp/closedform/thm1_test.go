@@ -258,8 +258,8 @@ func TestMomentsAllowLargerSizes(t *testing.T) {
 	}
 }
 
-// No ε here is below what a tight accountant proves to be needed or, where
-// there is no such row, finds with a fine grid.
+// No ε of this package is below the ε that a tight accountant proves to be necessary. If there is no such
+// value, it is not below what a tight accountant computes with a fine grid.
 func TestAboveTightAccountants(t *testing.T) {
 	rows, err := testkit.Accountants()
 	if err != nil {
@@ -321,10 +321,9 @@ func TestAboveExactMoments(t *testing.T) {
 	t.Logf("smallest ratio: %.3f", worst)
 }
 
-// Under replace-one adjacency the theorems do not hold: here all conditions of
-// Main and simpleF are met with the corrected γ, and package pld certifies that
-// more than 0.42475 is spent. The accountants refuse it. With the printed γ fewer
-// rounds will do.
+// Under replace-one adjacency the theorems do not hold: in this example, all conditions of Main and
+// simpleF are met with the corrected γ, but package pld certifies that the rounds cost more than 0.42475.
+// So the accountants refuse this adjacency. With the printed γ, there are examples with fewer rounds.
 func TestReplaceOneIsRefused(t *testing.T) {
 	const n, k, rounds, eps = 768351, 199, 203239, 0.41894
 	delta := 1. / n
@@ -352,7 +351,7 @@ func TestReplaceOneIsRefused(t *testing.T) {
 	}
 }
 
-// Where u₀ is 1 or more no noise is enough for the printed form, although u₁ may be below 1.
+// If u₀ is 1 or more, no noise is enough for the printed form, even if u₁ is below 1.
 func TestNoNoiseIsEnoughWhereURatiosAreLarge(t *testing.T) {
 	const sigma = 20
 	for rate, enough := range map[float64]bool{0.1: true, 0.2: false} {

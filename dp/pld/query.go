@@ -358,10 +358,7 @@ func (q query) deltas(epsilons []float64) (*profile, error) {
 	p := newProfile(epsilons)
 	for _, m := range most {
 		q.left = share
-		one, err := m.deltaEnds(epsilons)
-		if err != nil {
-			return nil, err
-		}
+		one := m.deltaEnds(epsilons)
 		p.lower = one.lower
 		for i, upper := range one.upper {
 			p.upper[i] = min(p.upper[i], upper)
@@ -377,11 +374,7 @@ func (q query) deltas(epsilons []float64) (*profile, error) {
 				for i := range moved {
 					moved[i] += a.less
 				}
-				one, err := a.deltaEnds(moved)
-				if err != nil {
-					return nil, err
-				}
-				for i, lower := range one.lower {
+				for i, lower := range a.deltaEnds(moved).lower {
 					best[i] = max(best[i], lower)
 				}
 			}
@@ -400,7 +393,7 @@ func (q query) deltas(epsilons []float64) (*profile, error) {
 }
 
 // deltaEnds bounds δ for the specs.
-func (q query) deltaEnds(epsilons []float64) (*profile, error) {
+func (q query) deltaEnds(epsilons []float64) *profile {
 	p := newProfile(epsilons)
 	if m := q.sole(); m != nil {
 		clear(p.upper)
@@ -410,15 +403,15 @@ func (q query) deltaEnds(epsilons []float64) (*profile, error) {
 				p.lower[i], p.upper[i] = max(p.lower[i], lower), max(p.upper[i], upper)
 			}
 		}
-		return p, nil
+		return p
 	}
 	if form := q.exact(); form != nil {
 		for i, eps := range epsilons {
 			p.lower[i], p.upper[i] = form.boundDelta(eps)
 		}
-		return p, nil
+		return p
 	}
-	return q.composeDeltas(epsilons), nil
+	return q.composeDeltas(epsilons)
 }
 
 // answer returns the bounds of an answer. It fails once the context is done, and if the bounds

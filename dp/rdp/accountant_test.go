@@ -78,7 +78,7 @@ func TestDeltaAtZero(t *testing.T) {
 	}
 }
 
-// Nothing is paid at a δ of the total variation distance, and something below.
+// At a δ equal to the total variation distance, ε is 0. At a smaller δ it is above 0.
 func TestNoEpsilonAtTotalVariation(t *testing.T) {
 	tv := 0.01 * math.Erf(1/(2*math.Sqrt2*50))
 	for delta, zero := range map[float64]bool{tv * 1.001: true, tv * 0.9: false} {
@@ -88,8 +88,8 @@ func TestNoEpsilonAtTotalVariation(t *testing.T) {
 	}
 }
 
-// There is no floor under ε: orders grow as ε falls. With only 16384 ε would
-// stop at about log(1/δ)/16384.
+// ε can be arbitrarily small, because larger orders are used for a smaller ε. With orders up to 16384
+// only, ε would not get below about log(1/δ)/16384.
 func TestSmallEpsilon(t *testing.T) {
 	eps := epsilonOf(t, Accountant{}, event(1e-6, 100, 100), 1e-8)
 	if floor := epsilonOf(t, Accountant{Orders: []float64{16384}}, event(1e-6, 100, 100), 1e-8); !(eps > 0 &&
@@ -98,8 +98,8 @@ func TestSmallEpsilon(t *testing.T) {
 	}
 }
 
-// ε falls with σ and δ and grows with T and q; δ falls with ε; each gives the
-// other back; and no single order does better. All within the ranges.
+// ε falls as σ and δ grow, and grows with T and q. δ falls as ε grows. Epsilon and Delta are inverse, and
+// no single order gives a better result. The test covers the whole ranges.
 func TestMonotone(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
 	for i := range 120 {
@@ -136,8 +136,8 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
-// Divergences add up, rounded up: order and splitting of events do not matter,
-// and a release costs more than any part of it.
+// Divergences are added and rounded up. The order and the splitting of events do not matter, and a release
+// costs more than any part of it.
 func TestComposition(t *testing.T) {
 	acc := func(events ...dp.Event) float64 {
 		t.Helper()

@@ -49,7 +49,7 @@ func TestConversionErrors(t *testing.T) {
 	}
 }
 
-// The valley is found wherever it is, to the tolerance in log(α-1).
+// The minimum is found wherever it is, to the tolerance in log(α-1).
 func TestLeastOfAll(t *testing.T) {
 	for _, want := range []float64{2e-9, 0.1, 1, 63, 1e6, 9e9} {
 		f := func(alpha float64) float64 { return math.Abs(math.Log(alpha-1) - math.Log(want)) }
@@ -59,8 +59,8 @@ func TestLeastOfAll(t *testing.T) {
 	}
 }
 
-// Where the conversion leaves the range of float64, δ is the least that there is, and not
-// the total variation.
+// If the conversion leaves the range of float64, δ is the smallest positive float64, and not the total
+// variation.
 func TestDeltaOfHugeEpsilon(t *testing.T) {
 	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 0.1, Count: 100}
 	for _, eps := range []float64{1e6, 1e100, 1e297, 1e300, 1e308, math.MaxFloat64} {

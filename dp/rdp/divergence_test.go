@@ -229,8 +229,8 @@ func TestOppositeIsWorst(t *testing.T) {
 	}
 }
 
-// All of the ranges, far beyond what is useful: never NaN, infinite, or worse
-// than without sampling.
+// Over the whole ranges, far beyond useful values, the divergence is never NaN or infinite, and never
+// worse than without sampling.
 func TestDivergenceInAllRanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for i := range 6000 {

@@ -32,9 +32,8 @@ func undivided(f *Filter, spent []float64) float64 {
 	return least
 }
 
-// At one order a filter asks for what composition at that order costs: for what
-// public libraries answer, at the best of their orders, and for random releases in
-// any pieces.
+// With a single order, a filter counts the same cost as composition at that order. The test compares it
+// with public libraries, at the best of their orders, and with random releases in pieces of any size.
 func TestFilterAtOneOrderIsComposition(t *testing.T) {
 	rows, err := testkit.Accountants()
 	if err != nil {
@@ -133,11 +132,10 @@ func (a *adversary) run(t *testing.T, e dp.Event) {
 	}
 }
 
-// Sequences whose noise, sizes and end are chosen by results: the filter
-// lets through exactly what its rule allows, computed here from single divergences,
-// and what it let through never asks for more than ε, at any moment at which the
-// adversary may stop. With the whole δ at each order the ε of the best one would be
-// smaller at every end: it is the claim that is not valid.
+// Noise, batch sizes and the end of these sequences are chosen by earlier results. The filter admits
+// exactly what its rule allows, as computed here from single divergences. What it has admitted never costs
+// more than ε, at any moment at which the adversary may stop. If each order had the whole δ, the ε of the
+// best order would be smaller, but that claim is not valid.
 func TestFilterHoldsWhateverIsChosen(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 2))
 	refused, stopped, smaller, spent := 0, 0, 0, 0
@@ -221,10 +219,10 @@ func TestFilterHoldsWhateverIsChosen(t *testing.T) {
 	}
 }
 
-// The δ that an adversary really reaches, who stops as soon as the loss is above
-// ε: E[(1-e^(ε-L))₊] over its sequences is at most δ. By Hoeffding's inequality a
-// mean of n draws in [0, 1] is beyond its expectation by √(ln(1e6)/2n) once in a
-// million tests. With four times the ε it is far above: the test can fail.
+// An adversary stops as soon as the privacy loss L is above ε. The δ that it reaches is E[(1-e^(ε-L))₊]
+// over its sequences, and must be at most the δ of the filter. By Hoeffding's inequality, the mean of n
+// draws in [0, 1] exceeds its expectation by √(ln(1e6)/2n) in one of a million tests. If the sequences may
+// spend four times the ε, the result is far above δ: so the test can fail.
 func TestFilterAgainstTheWorstMoment(t *testing.T) {
 	const eps, delta, n = 1.0, 0.05, 4000
 	slack := math.Sqrt(math.Log(1e6) / (2 * n))
@@ -302,7 +300,7 @@ func TestUndividedDeltaIsNotValid(t *testing.T) {
 	}
 }
 
-// Remaining is exact to a round, in all kinds.
+// Remaining is exact to one round, for all kinds of rounds.
 func TestFilterRemaining(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 4))
 	for i := range 30 {
@@ -339,9 +337,9 @@ func TestFilterRemaining(t *testing.T) {
 	}
 }
 
-// No order lets more of a plan through than PlannedOrder, which depends on no
-// count; at it a plan that uses the budget up costs what the best of all orders
-// says, and so it does at ten thousand times the noise.
+// No order admits more rounds of a plan than PlannedOrder, which does not depend on their number. At this
+// order, a plan that uses up the budget costs what the best of all orders gives. This also holds with ten
+// thousand times the noise.
 func TestPlannedOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 5))
 	for i := range 60 {
@@ -451,7 +449,7 @@ func TestFilterErrors(t *testing.T) {
 	}
 }
 
-// A filter that is cheap to ask for each round.
+// A filter is cheap enough to be asked before each round.
 func BenchmarkFilterSpend(b *testing.B) {
 	f, err := NewFilter(Limits{Epsilon: 1e9, Delta: 1e-5, Orders: []float64{8, 16, 32}})
 	if err != nil {
@@ -464,8 +462,8 @@ func BenchmarkFilterSpend(b *testing.B) {
 	}
 }
 
-// Rounds of a run come in any pieces; under its name other noise is refused, in one
-// piece or in two, and nothing is recorded then.
+// The rounds of a run may be recorded in any pieces. Rounds with other noise under the same name are
+// refused, in one piece or in two, and nothing is recorded.
 func TestFilterRefusesSharedNoise(t *testing.T) {
 	of := func(run uint64, sigma float64) []dp.Event {
 		e := event(0.01, sigma, 5)
@@ -490,7 +488,7 @@ func TestFilterRefusesSharedNoise(t *testing.T) {
 	}
 }
 
-// No round remains under a name that Spend refuses.
+// For a name that Spend refuses, Remaining returns no rounds.
 func TestRemainingRefusesSharedNoise(t *testing.T) {
 	e := event(0.01, 2, 5)
 	e.Noise = dp.Noise{Name: rng.New(1).Name(), Client: dp.AllClients}

@@ -60,11 +60,11 @@ func epsilonOf(t *testing.T, a Accountant, e dp.Event, delta float64) float64 {
 	return b.Epsilon
 }
 
-// With the orders of another accountant its values, with all orders never more,
-// and never less than what is proved to be the least.
+// With the orders of another accountant, ε is the same as there. With all orders it is never larger, and
+// never below what is proved to be necessary.
 //
-// At fractional orders dp_accounting 0.6.0 adds the absolute values of an
-// alternating series up, so that it is between all its orders and the integers.
+// At fractional orders, dp_accounting 0.6.0 adds up the absolute values of an alternating series. So its
+// result is between that of all orders here and that of whole orders.
 func TestPoissonAgainstPeers(t *testing.T) {
 	rows, err := testkit.Accountants()
 	if err != nil {
@@ -114,8 +114,8 @@ func TestPoissonAgainstPeers(t *testing.T) {
 	t.Log(compared)
 }
 
-// Replacing a record of a Poisson sample costs more than the PLD of the same
-// pair says, but no more than a conversion from RDP loses.
+// If a record of a Poisson sample is replaced, the cost is above that of the PLD of the same pair, but by
+// no more than the conversion from RDP loses.
 func TestReplaceOneAgainstPLD(t *testing.T) {
 	rows, err := testkit.Accountants()
 	if err != nil {

@@ -96,9 +96,9 @@ func (s Selection) best(p []float64) []float64 {
 	return out
 }
 
-// The bound holds for trials with few outcomes, where the divergence of the best is exact:
-// for many pairs of distributions, both ways, every order and selection. It is not void:
-// somewhere it is within a factor of three.
+// The bound holds for trials with few outcomes, for which the divergence of the best one can be computed
+// exactly. The test tries many pairs of distributions in both directions, every order and every selection.
+// The bound is not much too large: somewhere it is within a factor of three.
 func TestSelectionBoundsExactDivergences(t *testing.T) {
 	stream := rng.New(11).Stream(rng.Perturbation, 0, 0)
 	uniform := func() float64 { return (float64(stream.Uint64()>>11) + 0.5) / (1 << 53) }
@@ -180,8 +180,7 @@ func TestSelectionMonteCarlo(t *testing.T) {
 	}
 }
 
-// A selection costs more than one trial, more with more trials, and what comes after it
-// costs beside.
+// A selection costs more than one trial, and more with more trials. Later releases are added to its cost.
 func TestSelectionCosts(t *testing.T) {
 	ctx := t.Context()
 	e := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 8, Rate: 0.01, Count: 1000}}
@@ -214,8 +213,8 @@ func TestSelectionCosts(t *testing.T) {
 	}
 }
 
-// A distribution of which float64 does not hold how it begins is refused: it would be drawn as
-// one number.
+// If float64 rounds the probability of a single trial to 0, the distribution of the number of trials is
+// refused. Otherwise the same number would always be drawn.
 func TestSelectionsThatCannotBeDrawn(t *testing.T) {
 	for _, c := range []struct {
 		s  Selection

@@ -6,7 +6,7 @@ import (
 	"proactivedp/internal/testkit"
 )
 
-// Zero values are refused, and where a constructor is needed it is named.
+// Zero values are refused. If a constructor is needed, the error names it.
 func TestZeroValues(t *testing.T) {
 	testkit.Package{
 		Exported: []any{
@@ -17,7 +17,7 @@ func TestZeroValues(t *testing.T) {
 	}.Check(t)
 }
 
-// A filter that nobody made guarantees nothing: ε would be 0.
+// The zero value of a filter guarantees nothing. Otherwise its ε would be 0.
 func TestGuaranteeOfNoFilter(t *testing.T) {
 	defer func() {
 		if recover() == nil {

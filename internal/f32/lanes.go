@@ -306,8 +306,8 @@ func squares(x []float32) [Lanes]float64 {
 // additions fixed, LaneSum has four separate sums: vector number i is added to sum i mod 4.
 const LaneSums = 4 * Lanes
 
-// LaneSum adds the vectors of x to the unfinished sum acc. x may be added in several parts. The bits are the same if
-// all parts but the last have a multiple of four vectors.
+// LaneSum adds the vectors of x to the unfinished sum acc. x may be added in several calls, part by part. The result has
+// the same bits as with one call, if the number of vectors in each part except the last is a multiple of four.
 func LaneSum(acc *[LaneSums]float32, x []float32) {
 	vectors(x)
 	kernels.laneSum(acc, x)

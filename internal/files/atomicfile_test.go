@@ -49,7 +49,7 @@ func TestWriteCreatesAndReplaces(t *testing.T) {
 	}
 }
 
-// A rename would put a file in the place of a device or a link.
+// Write does not rename over a device or a link, because that would replace it with a file.
 func TestWriteKeepsDevicesAndLinks(t *testing.T) {
 	if err := Write(os.DevNull, put("gone")); err != nil {
 		t.Error(err)
@@ -229,8 +229,8 @@ func TestFileShowsItselfBeforeCommit(t *testing.T) {
 	holds(t, path, "whole")
 }
 
-// The folder is flushed after the file has its name, once, and a failure is said, with
-// the file in its place; before that nothing is flushed.
+// The folder is flushed once, after the file has its name, and not before. A failure of this flush is
+// reported, and the file stays in its place.
 func TestCommitSyncsTheFolderAfterTheRename(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := Write(path, put("old")); err != nil {
@@ -323,7 +323,7 @@ func names(t *testing.T, dir string) []string {
 	return out
 }
 
-// Sweep removes what a killed writer of this file left, and nothing else.
+// Sweep removes the temporary files that a killed writer of this file left, and nothing else.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
@@ -360,8 +360,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A writer's temporary file is not swept while it lives, nor by another writer of
-// the same file; what a killed one left is, by the next writer.
+// While a writer lives, its temporary file is not removed, not even by another writer of the same file.
+// The files of a killed writer are removed by the next writer.
 func TestWritersDoNotSweepEachOther(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")

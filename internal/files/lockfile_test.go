@@ -53,7 +53,7 @@ func TestLockIsHeldByOne(t *testing.T) {
 	}
 }
 
-// The lock of a process that is killed is free, though its file is there.
+// The lock of a killed process is free, although its file still exists.
 func TestLockEndsWithItsProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	other := exec.Command(os.Args[0])
@@ -87,8 +87,8 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 	}
 }
 
-// Many that take and release at the same time, and remove the file each time, are
-// never two at once.
+// Many goroutines take and release a lock at the same time, and remove its file each time. Never do two of
+// them have the lock at once.
 func TestLockIsExclusiveThoughItsFileIsRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	var holders, taken atomic.Int32

@@ -44,7 +44,8 @@ func TestWriteSetIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// While the files take their places there is no seal that could speak of others.
+// While the files of a set are moved to their places, there is no seal. An old one would describe other
+// files.
 func TestWriteSetWithoutItsSealIsIncomplete(t *testing.T) {
 	dir := t.TempDir()
 	seal := filepath.Join(dir, "seal")

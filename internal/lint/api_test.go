@@ -41,8 +41,8 @@ func compiled(t *testing.T) map[string]*types.Package {
 	return all
 }
 
-// Nothing exported by a public package needs a type of an internal one, or one that is not
-// exported: what cannot be named outside cannot be built there. A public alias is a name for it.
+// No exported name of a public package needs an internal type or one that is not exported, because code
+// outside could not make values of it. A public alias is enough.
 func TestPublicPackagesNeedNoInternalTypes(t *testing.T) {
 	seen, all := 0, compiled(t)
 	named := map[*types.TypeName]bool{}

@@ -26,9 +26,9 @@ func fromSource(system, arch string) *xpackages.Config {
 	}
 }
 
-// Every package and test is correct Go for the other systems too: the program is released for them,
-// so no file but those of the embedded broker is left out. The types are checked from source, so that
-// nothing is compiled for those systems.
+// Every package and test is correct Go for the other operating systems, for which the program is released,
+// too. Only the files of the embedded broker are left out. Types are checked from source, so nothing is
+// compiled for those systems.
 func TestOtherSystemsAreCorrect(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads all packages again for each system")
@@ -91,8 +91,8 @@ func withoutBodies(f *ast.File) {
 	}
 }
 
-// On a platform whose int has 32 bits counts would wrap around: the build says so,
-// in one line, and nothing is built.
+// On a platform with ints of 32 bits, counts would overflow. The build refuses it with one line, and
+// builds nothing.
 func TestPlatformsOf32BitsAreRefusedInOneLine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads packages for another platform")
@@ -119,7 +119,8 @@ func TestPlatformsOf32BitsAreRefusedInOneLine(t *testing.T) {
 	}
 }
 
-// The tag nobroker leaves the broker out of the program, and all that it is made of.
+// With the build tag nobroker, the program contains neither the broker nor the packages that only it
+// needs.
 func TestTheBrokerCanBeLeftOut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles with another tag")

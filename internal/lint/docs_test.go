@@ -162,7 +162,7 @@ func TestDocsLinksResolve(t *testing.T) {
 // pageOf is how comments and messages in the source name a page.
 var pageOf = regexp.MustCompile(`\b((?:docs/)?[a-z-]+\.md)(?:#([a-z0-9-]+))?`)
 
-// Pages that the source names for its readers are there, with the heading.
+// If a text in the source refers readers to a page, this page exists and has the heading.
 func TestDocsNamedInTheSourceExist(t *testing.T) {
 	pages := markdown(t)
 	for name, source := range texts(t, ".go") {
@@ -255,8 +255,7 @@ func TestDocsNameTargetsThatExist(t *testing.T) {
 	}
 }
 
-// Whole programs in Markdown files run, and print what stands in the block that
-// follows them.
+// Complete programs in Markdown files are run, and must print the block of output that follows them.
 func TestDocsProgramsRun(t *testing.T) {
 	programs := 0
 	for name, text := range markdown(t) {

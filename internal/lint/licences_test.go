@@ -112,8 +112,8 @@ func chartLicences(t *testing.T) string {
 	return banner
 }
 
-// The file of third-party licences names every module that is in a released program
-// in its version, with the texts that its licence asks to be handed on.
+// The file of third-party licences lists every module of the released programs with its version, and the
+// texts that its licence requires.
 func TestLicencesOfThirdPartiesAreComplete(t *testing.T) {
 	var want strings.Builder
 	want.WriteString(

@@ -124,7 +124,8 @@ func mayUse(from, to string) bool {
 	return from == to || to == "" || from == "internal" || to == "internal" || level(to) < level(from)
 }
 
-// What a room imports, directly or by way of internal, is further down. So rooms have no cycles.
+// A room (top-level folder) imports only lower rooms, directly or through internal packages. So there are
+// no cycles between rooms.
 func TestRoomsImportDownwards(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range allPackages(t) {
@@ -172,8 +173,8 @@ func TestThirdPartyModulesAreNamed(t *testing.T) {
 	}
 }
 
-// The accountants and the sampler can be reviewed, and shipped in the page, without the
-// rest: they need no network, no other programs and no compression.
+// The accountants and the sampler can be reviewed, and put into the planner page, without the rest of the
+// program: they do not need the network, other programs or compression.
 func TestAccountantsDependOnLittle(t *testing.T) {
 	forbidden := []string{"net", "os/exec", "compress", "archive", "crypto/tls", "encoding/gob"}
 	for _, p := range allPackages(t) {
@@ -291,8 +292,8 @@ func f(b box) {
 	}
 }
 
-// Randomness is a parameter: the packages with global random sources are not
-// used, except the system's in rng and for names of temporary files.
+// Randomness is always a parameter: packages with global random sources are not used. The exceptions are
+// the operating system's source in package rng, and names of temporary files.
 func TestNoGlobalRandomness(t *testing.T) {
 	for _, p := range allPackages(t) {
 		for _, imported := range p.Imports {
@@ -328,7 +329,7 @@ func public(pkg string) bool {
 	return !within(pkg, module+"/cmd") && !strings.Contains("/"+pkg+"/", "/internal/")
 }
 
-// Every package says what it is for, and a public one shows how it is used.
+// Every package has a comment that says what it is for, and every public package has an example.
 func TestPackagesAreDocumented(t *testing.T) {
 	for _, p := range allPackages(t) {
 		if p.Doc == "" && len(p.GoFiles) > 0 {
@@ -361,8 +362,8 @@ var (
 	nearest = []string{"report.Number", "report.Fixed", "report.Percent"}
 )
 
-// Bounds are written by internal/decimal, which knows the safe side: no format and no call
-// rounds one to the nearest number.
+// Bounds are formatted by internal/decimal, which rounds to the safe side. No format and no call rounds a
+// bound to the nearest number.
 func TestNoBoundIsRoundedToNearest(t *testing.T) {
 	literals := 0
 	for _, p := range allPackages(t) {

@@ -117,10 +117,9 @@ func TestDocsTranscriptsAreCompared(t *testing.T) {
 	}
 }
 
-// What the pages show of the program is what it prints: every command in a
-// "console" block is run where its output is shown, and has the flags it is
-// called with where it is not. They run in a folder with the files of
-// testdata/docs. Those that train need the real data.
+// The program prints what the pages show. Every command in a "console" block is run if its output is
+// shown. Otherwise its flags must exist. The commands run in a folder with the files of testdata/docs.
+// Commands that train need the real data.
 func TestDocsTranscriptsAreReal(t *testing.T) {
 	var all []transcript
 	for name, text := range markdown(t) {

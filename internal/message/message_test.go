@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// An error of a hostile file fills no terminal: of many faults the first are said, and how
-// many there are, and of a long one the beginning and the end.
+// The error for a hostile file cannot fill a terminal: if there are many faults, it shows the first ones
+// and their number, and of a long text it shows the beginning and the end.
 func TestOfIsBounded(t *testing.T) {
 	var many []error
 	for range 50_000 {

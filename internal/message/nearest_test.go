@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The name that was meant is found, and none where nothing is like it.
+// The name that was probably meant is found. If no name is similar, none is returned.
 func TestNameFindsWhatWasMeant(t *testing.T) {
 	names := []string{"sigma", "sample-rate", "sample-size", "steps", "phishing-logreg-utility",
 		"phishing-logreg-epsilon", "n"}
@@ -22,15 +22,14 @@ func TestNameFindsWhatWasMeant(t *testing.T) {
 	}
 }
 
-// A name that begins with the word is meant before one that is only as near.
+// A name that begins with the word is preferred to one that is only equally similar.
 func TestNameThatBeginsWithTheWordComesFirst(t *testing.T) {
 	if got := Nearest("mnist-lenet", []string{"mnist-budget", "mnist-lenet-delay"}); got != "mnist-lenet-delay" {
 		t.Errorf("taken for %q", got)
 	}
 }
 
-// The distance, on the examples that everybody has for Levenshtein's, and one
-// exchange.
+// The usual examples of Levenshtein's distance, and one with two exchanged letters.
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -19,8 +19,8 @@ var hostile = []string{
 	"\u2028",
 }
 
-// Text of another party that would change what is shown around it is refused, and printed so that
-// it cannot.
+// Text from another party may contain characters that change how the text around it is shown. It is
+// refused, and printed without this effect.
 func TestTextOfOthersCannotForge(t *testing.T) {
 	for _, text := range hostile {
 		if err := CheckText("model", text, 200); err == nil || !strings.HasPrefix(err.Error(), "model = \"") {
@@ -42,7 +42,7 @@ func TestTextOfOthersCannotForge(t *testing.T) {
 	}
 }
 
-// A name is printed as it is only if it cannot be read as anything else.
+// A name is only printed unchanged if it cannot be mistaken for anything else.
 func TestName(t *testing.T) {
 	for text, want := range map[string]string{
 		"phishing": "phishing", "data/my-set_1.csv": "data/my-set_1.csv", "": `""`,

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A shell reads every word as it was, whatever it is made of, and a plain one stands as it is.
+// A shell reads every quoted word as the original. A plain word is not quoted.
 func TestWordsAreReadBack(t *testing.T) {
 	for _, word := range []string{"seed:1", "a b", "it's", "$(id)", "`id`", `a\b"c`, "*;&|<>#~!", "ε", ""} {
 		written := Word(word)

@@ -207,7 +207,8 @@ func (a *array) pixels(f form, r data.PixelRange, to []byte) error {
 func (a *array) labels(x *array) error {
 	n := x.shape[0]
 	if flat := len(a.shape) == 2 && a.shape[1] == 1; len(a.shape) != 1 && !flat {
-		return a.fault("shape %s, must be (%d,): one label per record, not a one-hot row (y.argmax(axis=1) makes labels of these)",
+		return a.fault("shape %s, must be (%d,): one label per record: y.argmax(axis=1) makes labels of one-hot rows, and y[:, 0] is the "+
+			"first of several labels",
 			shapeText(a.shape), n)
 	}
 	if a.shape[0] != n {

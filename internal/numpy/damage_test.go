@@ -51,7 +51,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// An array that is cut anywhere, or goes on, or is none, is refused.
+// An array that is cut off anywhere, has more bytes than its header says, or is not an array, is refused.
 func TestDamagedArrays(t *testing.T) {
 	whole := testkit.Of("<f4", []int{3, 2}, rows3x2...).Bytes()
 	for n := range len(whole) {
@@ -81,8 +81,8 @@ func TestDamagedArrays(t *testing.T) {
 	says(t, err, "this folder has no IDX files")
 }
 
-// An archive of which any bit of an array or of its name is another, or that is cut, is refused
-// or gives the same records: those bits that nothing looks at, such as times, decide nothing.
+// An archive with one changed bit in an array or its name, or that is cut off, is refused or gives the
+// same records. The second case is for bits that are not used, such as times.
 func TestDamagedArchives(t *testing.T) {
 	x := testkit.Of("<f4", []int{3, 2}, rows3x2...)
 	for _, compressed := range []bool{false, true} {
@@ -170,8 +170,8 @@ func listed(n int) []string {
 	return names
 }
 
-// What a file claims takes no memory before it is there: neither rows that a header counts nor
-// sizes that an archive tells.
+// The sizes that a file states do not reserve memory before the data are read: neither the number of rows
+// in a header nor the sizes in an archive.
 func TestClaimsTakeNoMemory(t *testing.T) {
 	header := testkit.WithHeader(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (268435456, 4096), }")
 	var out bytes.Buffer
@@ -213,8 +213,8 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, what is read of it is a valid data set, or an error: as an array, as an
-// archive, and as an archive's features or labels.
+// Any bytes give a valid data set or an error, whether they are read as an array, an archive, or the
+// features or labels of an archive.
 func FuzzParseFile(f *testing.F) {
 	x, y := testkit.Of("<f4", []int{3, 2}, rows3x2...), zeroOne(3)
 	halves := blank(">f2", 12, 3, 2)

@@ -182,6 +182,10 @@ func find(folder string) (in string, train, test []string, err error) {
 			}
 		}
 	}
+	if names, _ := namesIn(folder); slices.Contains(names, "data_batch_1") || slices.Contains(names, "train") && slices.Contains(names, "meta") {
+		return "", nil, nil, fmt.Errorf("%s: CIFAR for Python, which are pickles and never read: download the binary version, such as "+
+			"cifar-10-binary.tar.gz", folder)
+	}
 	return "", nil, nil, fmt.Errorf("%s: this folder has no IDX files of images, such as train-images-idx3-ubyte.gz, no batches of "+
 		"CIFAR, such as data_batch_1.bin, and no arrays of images such as train-images.npy with train-labels.npy; give the file of the "+
 		"features", folder)

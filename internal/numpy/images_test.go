@@ -97,6 +97,8 @@ func TestIDXPairs(t *testing.T) {
 		{"", map[string][]byte{"emnist-digits-train-images-idx3-ubyte": images, "emnist-mnist-train-images-idx3-ubyte": images},
 			"several files of images, emnist-digits-train-images-idx3-ubyte, emnist-mnist-train-images-idx3-ubyte: give one"},
 		{"", map[string][]byte{"my.csv": nil}, "this folder has no IDX files of images"},
+		{"", map[string][]byte{"data_batch_1": nil, "batches.meta": nil}, "download the binary version"},
+		{"", map[string][]byte{"train": nil, "test": nil, "meta": nil}, "download the binary version"},
 		{"", map[string][]byte{"t10k-images-idx3-ubyte": test}, "no training set"},
 	} {
 		d, err := ParseFile(filepath.Join(folder(t, c.files), c.path), Options{Labels: labels(t, "0,1")})
@@ -110,7 +112,7 @@ func TestIDXPairs(t *testing.T) {
 	}
 }
 
-// A pair whose parts do not fit, or which is cut or goes on, is refused, plain and compressed.
+// A pair of files that do not match, are cut off or are too long is refused, with and without compression.
 func TestDamagedIDXPairs(t *testing.T) {
 	images, labelFile := idx(8, []int{2, 2, 3}, make([]byte, 12)...), idx(8, []int{2}, 1, 0)
 	try := func(images, labelFile []byte) error {

@@ -79,7 +79,8 @@ func TestArraysAreReadBack(t *testing.T) {
 	}
 }
 
-// A header of the format safetensors is not trusted: other types, places outside of the file, and lengths.
+// The header of a safetensors file is not trusted: unknown types, positions outside the file and wrong
+// lengths are refused.
 func TestHostileTensors(t *testing.T) {
 	file := func(header string, values int) []byte {
 		content := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))

@@ -19,7 +19,7 @@ func (simple) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp
 	return dp.Bound{Epsilon: eps, EpsilonUpper: eps}, nil
 }
 
-// The searches find what trying every size, and every σ, finds.
+// The searches find the same results as trying every batch size and every σ.
 func TestSearches(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	for range 300 {

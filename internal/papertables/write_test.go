@@ -47,7 +47,7 @@ func filesOf(t *testing.T, dir string) map[string][]byte {
 	return files
 }
 
-// Equal options give equal bytes, whatever the workers, and over old files.
+// Equal options give equal bytes, with any number of workers, and also over old files.
 func TestMakeTablesIsReproducible(t *testing.T) {
 	one, two := filepath.Join(t.TempDir(), "new", "tables"), t.TempDir()
 	for _, err := range []error{tablesInto(t, one, 1), tablesInto(t, two, 3), tablesInto(t, two, 2)} {

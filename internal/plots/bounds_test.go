@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What has no place on the axes is an error, and no panic of what draws.
+// A point that has no place on the axes, such as NaN, is an error, and causes no panic in the drawing
+// library.
 func TestPicturesOfNoPlaceAreRefused(t *testing.T) {
 	line := func(x, y float64) []Line { return []Line{{Name: "l", X: []float64{1, x}, Y: []float64{1, y}}} }
 	for want, p := range map[string]Picture{
@@ -34,7 +35,7 @@ func TestPicturesOfNoPlaceAreRefused(t *testing.T) {
 	}
 }
 
-// An axis on which all is at one place, or nothing is, has some length, whatever the place is.
+// If all points are at one place, or there are none, the axis still has some length.
 func TestAnAxisHasLength(t *testing.T) {
 	for _, at := range []float64{1e-300, 0.5, 1, 1e20, 1e299} {
 		for _, p := range []Picture{

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Lines that end close together are shown closer, their second half alone, within its
-// axis; lines that end apart are not.
+// If lines end close together, a second picture shows the second half of the axis enlarged. If they end
+// apart, there is none.
 func TestCloseUp(t *testing.T) {
 	p := Picture{YMax: 1, Lines: []Line{rising("a", 0.9), rising("b", 0.92), rising("c", 0.94)}}
 	p.AddCloseUp()

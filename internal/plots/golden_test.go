@@ -21,7 +21,7 @@ func rising(name string, slope float64) Line {
 	return l
 }
 
-// One picture of each kind is as it was when somebody looked at it.
+// One picture of each kind is compared with a stored one that a person has looked at.
 func TestPicturesAreTheGoldenOnes(t *testing.T) {
 	dashed, marked := rising("a reference", 0.8), rising("marked\npoints", 0.5)
 	dashed.Emphasise, marked.Points = true, true

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// No tick lies beyond the end of an axis: there would be a gap.
+// No tick lies beyond the end of an axis. It would leave a gap.
 func TestDecadesEndWithTheAxis(t *testing.T) {
 	for top := range 15 {
 		hi := math.Pow10(top + 1)

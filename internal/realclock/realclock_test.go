@@ -200,7 +200,7 @@ func TestStopsOnCancel(t *testing.T) {
 		context.DeadlineExceeded) {
 		t.Errorf("error %v, must be that of the context", err)
 	}
-	if took := time.Since(begun); took > 10*time.Second {
+	if took := time.Since(begun); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
 	expectGoroutines(t, before)

@@ -65,15 +65,16 @@ func NewScreen(w io.Writer, asJSON bool) *Screen {
 	return s
 }
 
-// Begin sets the text that says what the command is doing, for the line that shows a wait. With "" there is no such
-// line; use it for a command that waits for other processes.
+// Begin sets what the command is doing, for the line "still working" that a terminal shows during a long silence. With
+// "" there is no such line; use it for a command that waits for other processes.
 func (s *Screen) Begin(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.what, s.since, s.wrote = what, time.Now(), time.Now()
 }
 
-// Watch starts the goroutine that shows waits. stop stops it and returns when it has ended.
+// Watch starts the goroutine that shows the line "still working", see [Screen.Begin]. stop stops it and returns when it
+// has ended.
 func (s *Screen) Watch() (stop func()) {
 	if s.columns == 0 {
 		return func() {}
@@ -117,8 +118,7 @@ func (s *Screen) wait() {
 	}
 }
 
-// Clear removes the line that shows a wait. Call it before anything other than the Screen writes to the same
-// terminal.
+// Clear removes the line "still working". Call it before anything other than the Screen writes to the same terminal.
 func (s *Screen) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

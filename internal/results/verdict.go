@@ -243,10 +243,10 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		f.Ours = report.SpreadText(own.mean, own.sd, len(own.ends))
 		off := own.mean - c.Value.Value()
 		if c.Quantity == paper.Above {
-			f.judge(off, own.error(), Reproduced)
+			f.judge(off, own.error())
 		} else if off <= 0 {
-			f.judge(off+margin, own.error(), Reproduced)
-		} else if f.judge(margin-off, own.error(), Reproduced); f.Verdict == NotReproduced {
+			f.judge(off+margin, own.error())
+		} else if f.judge(margin-off, own.error()); f.Verdict == NotReproduced {
 			f.Verdict = Exceeded
 		}
 	case paper.Loss, paper.LossBySize:
@@ -272,7 +272,7 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		}
 		f.Ours = fmt.Sprintf("%s %s than %s", report.SpreadText(math.Abs(loss), sd, len(of.ends)), side,
 			report.Fixed(plain.mean, 4))
-		f.judge(c.Value.Value()+margin-loss, math.Hypot(plain.error(), of.error()), Reproduced)
+		f.judge(c.Value.Value()+margin-loss, math.Hypot(plain.error(), of.error()))
 	case paper.Fails:
 		small, err := all.size(c.Size)
 		if err != nil {
@@ -408,7 +408,7 @@ func (f *Finding) of(runs ...series) error {
 // more sets f's verdict on the statement that the series high is better than low. Equal accuracy is
 // not better.
 func (f *Finding) more(high, low series) {
-	f.judge(high.mean-low.mean, math.Hypot(high.error(), low.error()), Reproduced)
+	f.judge(high.mean-low.mean, math.Hypot(high.error(), low.error()))
 	if high.mean == low.mean {
 		f.Verdict, f.Why = NotReproduced, "both end with the same accuracy"
 	}
@@ -416,7 +416,7 @@ func (f *Finding) more(high, low series) {
 
 // judge sets f's verdict. slack is the distance of our mean from the limit, at least 0 if the statement
 // holds, and e the standard error of our mean. With one seed the error is not known.
-func (f *Finding) judge(slack, e float64, holds Verdict) {
+func (f *Finding) judge(slack, e float64) {
 	f.Why = ""
 	switch {
 	case f.Seeds == 1 && math.Abs(slack) < margin:
@@ -427,7 +427,7 @@ func (f *Finding) judge(slack, e float64, holds Verdict) {
 		f.Why = fmt.Sprintf("the mean is %s from the limit, less than its standard error of %s: more seeds are needed",
 			report.Fixed(math.Abs(slack), 4), report.Fixed(e, 4))
 	case slack >= 0:
-		f.Verdict = holds
+		f.Verdict = Reproduced
 	default:
 		f.Verdict = NotReproduced
 	}
@@ -467,14 +467,14 @@ func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Find
 			f.Ours += ", the largest that was tried"
 		}
 	}
-	f.judge(point.mean-f.Value.Value()+margin, point.error, Reproduced)
+	f.judge(point.mean-f.Value.Value()+margin, point.error)
 	if f.Most != "" && f.Verdict == Reproduced {
 		last, ok := at.at(f.Most.Value())
 		if !ok {
 			return f, fmt.Errorf("no point at C = %s, σ = %s", f.Clip, f.Most)
 		}
 		f.Ours += fmt.Sprintf("; %.4f at σ = %s", last.mean, f.Most)
-		if f.judge(f.Value.Value()+margin-last.mean, last.error, Reproduced); f.Verdict == NotReproduced {
+		if f.judge(f.Value.Value()+margin-last.mean, last.error); f.Verdict == NotReproduced {
 			f.Verdict = Exceeded
 		}
 	}

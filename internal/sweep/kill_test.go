@@ -174,7 +174,7 @@ func TestASweepOutlivesKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := made(t, here)
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(kills)*15*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 8*time.Minute+time.Duration(kills)*15*time.Second)
 	defer stop()
 	p := &processes{ctx: ctx, living: map[string]*exec.Cmd{}}
 	defer p.all.Wait()

@@ -15,6 +15,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -179,10 +180,18 @@ func Allow(u broker.User) broker.Permissions {
 
 const workerInbox = "_INBOX_worker"
 
-// make creates the streams, if they do not exist, and returns the bucket of results.
+// make creates the streams, if they do not exist, and returns the bucket of results. If waiting does not help, the error
+// wraps broker.ErrUnusable.
 func (q *Queue) make(ctx context.Context) (jetstream.KeyValue, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	allowed, end := broker.UntilRefused(ctx, q.conn)
+	defer end()
+	limited, cancel := context.WithTimeout(allowed, 2*patience)
 	defer cancel()
+	results, err := q.create(limited)
+	return results, cmp.Or(broker.Refused(allowed, err), err)
+}
+
+func (q *Queue) create(ctx context.Context) (jetstream.KeyValue, error) {
 	stream, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: cellStream, Subjects: []string{cellSubject + ".>"}, Retention: jetstream.WorkQueuePolicy,
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, Replicas: q.replicas,
@@ -295,6 +304,9 @@ func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyW
 		return watcher, nil
 	}
 	results, err := q.make(ctx)
+	if errors.Is(err, broker.ErrUnusable) {
+		return watcher, err
+	}
 	if err != nil {
 		q.log.Warn("the broker", "error", err)
 		return watcher, nil

@@ -215,7 +215,7 @@ func TestAKilledWorkersCellIsGivenAway(t *testing.T) {
 	var killed time.Time
 	var helper sync.WaitGroup
 	helper.Go(func() {
-		for end := time.Now().Add(20 * time.Second); !taken() && time.Now().Before(end); {
+		for end := time.Now().Add(2 * time.Minute); !taken() && time.Now().Before(end); {
 			time.Sleep(5 * time.Millisecond)
 		}
 		killed = time.Now()
@@ -264,7 +264,7 @@ func TestACheckpointMoves(t *testing.T) {
 
 // A queue with workers, as of two machines.
 func Example() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	q, err := Open(ctx, Options{Engine: broker.Engine{Listen: "127.0.0.1:0"}})
 	if err != nil {

@@ -3,6 +3,7 @@ package unpack
 import (
 	"bytes"
 	"encoding/binary"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,12 +21,13 @@ const (
 	Binary  Kind = "a binary file"
 )
 
-const pickle, arff Kind = "a pickle of Python", "an ARFF file"
+const pickle, arff, jsonText Kind = "a pickle of Python", "an ARFF file", "JSON"
 
 // These are ways out of kinds of text that begin in several ways.
 const (
-	weka  = "write it as a CSV file: the names of the @attribute lines are the header, and the lines after @data follow"
+	weka  = `sed '1,/^@data/Id; /^%/d' FILE > FILE.csv writes the rows, for --no-header; the @attribute lines name the columns`
 	lines = `pandas.read_json("FILE").to_csv("FILE.csv", index=False) writes a CSV file, with lines=True for an object in each line`
+	rdata = `load("FILE") and write.csv(name, "FILE.csv", row.names=FALSE) write a CSV file`
 	page  = "download the file that the page links to"
 )
 
@@ -38,10 +40,18 @@ var known = []struct {
 	{"\x89HDF\r\n\x1a\n", "an HDF5 file", `np.savez("FILE.npz", x=np.array(file["x"]), y=np.array(file["y"])) saves its arrays`},
 	{"PAR1", "a Parquet file", `pandas.read_parquet("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
 	{"ARROW1", "an Arrow file", `pandas.read_feather("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
+	{"\xff\xff\xff\xff", "a stream of Arrow", `datasets.Dataset.from_file("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
 	{"FEA1", "a Feather file", `pandas.read_feather("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
 	{"ORC", "an ORC file", `pandas.read_orc("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
 	{"Obj\x01", "an Avro file", "write it as a CSV file"},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel file (.xls)", "save the sheet as CSV"},
+	{strings.Repeat("\x00", 12) + "\xc2\xea\x81\x60", "a SAS file (.sas7bdat)", `pandas.read_sas("FILE", format="sas7bdat", ` +
+		`encoding="utf-8").to_csv("FILE.csv", index=False) writes a CSV file`},
+	{"HEADER RECORD*******", "a SAS file (.xpt)", `pandas.read_sas("FILE", format="xport").to_csv("FILE.csv", index=False) writes a CSV file`},
+	{"<stata_dta>", "a Stata file", `pandas.read_stata("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
+	{"$FL2@(#)", "an SPSS file", `pandas.read_spss("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
+	{"X\n\x00\x00\x00", "a file of R (.rds)", `write.csv(readRDS("FILE"), "FILE.csv", row.names=FALSE) writes a CSV file`},
+	{"RDX2\n", "a file of R (.RData)", rdata}, {"RDX3\n", "a file of R (.RData)", rdata},
 	{"SQLite format 3\x00", "an SQLite database", `sqlite3 -header -csv FILE "SELECT * FROM table" > FILE.csv writes a table`},
 	{"MATLAB 5.0 MAT-file", "a MATLAB file", `m = scipy.io.loadmat("FILE"); np.savez("FILE.npz", x=m["X"], y=m["y"]) saves its ` +
 		`arrays (for SVHN, x=m["X"].transpose(3, 0, 1, 2))`},
@@ -55,9 +65,8 @@ var known = []struct {
 	{"\x04\x22\x4d\x18", "a file compressed by lz4", "lz4 -d FILE unpacks it"},
 	{"\x1f\x9d", "a file compressed by compress", "uncompress FILE unpacks it"},
 	{"LZIP", "a file compressed by lzip", "lzip -d FILE unpacks it"},
-	{"@relation", arff, weka}, {"@RELATION", arff, weka},
-	{"[{\"", "JSON", lines}, {"{\"", "JSON", lines},
 	{"<!DOCTYPE", "a web page (HTML)", page}, {"<!doctype", "a web page (HTML)", page}, {"<html", "a web page (HTML)", page},
+	{"<?xml", "an XML file", "write the data as a CSV file"},
 	{"version https://git-lfs", "a pointer of Git LFS", "git lfs pull downloads the file itself"},
 	// Reader has decompressed these, unless they are compressed twice.
 	{"\x1f\x8b", "a file compressed by gzip", "gunzip FILE unpacks it"},
@@ -86,6 +95,8 @@ var advices = map[Kind]string{
 	Archive:         "give the file as it is, not compressed, with a name that ends in .npz",
 	IDX:             "give the images of an IDX pair, with the file of their labels in the same folder",
 	Binary:          "write the data as CSV, LIBSVM or .npz (text in UTF-16 must be UTF-8)",
+	arff:            weka,
+	jsonText:        lines,
 	pickle:          `this program never executes one: np.savez("FILE.npz", x=features, y=labels) saves arrays`,
 	"a tar archive": "tar -xf FILE unpacks it",
 }
@@ -123,6 +134,10 @@ func Recognise(start []byte) Kind {
 		return pickle
 	case len(start) > 262 && bytes.HasPrefix(start[257:], []byte("ustar")):
 		return "a tar archive"
+	case isARFF(start):
+		return arff
+	case startOfJSON.Match(start):
+		return jsonText
 	}
 	for _, f := range known {
 		if has(f.magic) {
@@ -133,6 +148,24 @@ func Recognise(start []byte) Kind {
 		return Binary // other readers name the byte order marks of UTF-16
 	}
 	return Unknown
+}
+
+// startOfJSON matches the beginning of an object or of an array of objects.
+var startOfJSON = regexp.MustCompile(`^\s*(\[\s*)?{\s*"`)
+
+// isARFF reports whether text begins as an ARFF file, which may have comments and empty lines first. The comments of
+// published files are often longer than what is looked at.
+func isARFF(start []byte) bool {
+	comments := 0
+	for line := range bytes.Lines(start) {
+		line = bytes.TrimSpace(line)
+		if bytes.HasPrefix(line, []byte("%")) {
+			comments++
+		} else if len(line) > 0 {
+			return len(line) > 9 && bytes.EqualFold(line[:9], []byte("@relation"))
+		}
+	}
+	return comments > 0
 }
 
 // isControl reports whether a byte is a control character that text does not have. Texts may have

@@ -31,51 +31,64 @@ func zipOf(t *testing.T, name string) string {
 	return out.String()
 }
 
-// 39 files: 31 of kinds that are not read, and 8 texts.
+// 52 files: 43 of kinds that are not read, and 9 texts.
 func TestRecognise(t *testing.T) {
 	tar := make([]byte, 512)
 	copy(tar, "data.csv")
 	copy(tar[257:], "ustar\x0000")
 	for start, want := range map[string]Kind{
-		"\x93NUMPY\x01\x00v\x00{'descr'":           Array,
-		zipOf(t, "x_train.npy"):                    Archive,
-		zipOf(t, "[Content_Types].xml"):            "an Excel file (.xlsx)",
-		zipOf(t, "model/data.pkl"):                 "a PyTorch file",
-		zipOf(t, "mimetype"):                       "an OpenDocument file",
-		zipOf(t, "train.csv"):                      "a zip archive",
-		"PK\x05\x06" + strings.Repeat("\x00", 18):  "a zip archive", // without files
-		"\x00\x00\x08\x03\x00\x00\xea\x60":         IDX,
-		"\x00\x00\x08\x01\x00\x00\xea\x60":         IDX,
-		"\x00\x00\x0c\x02\x00\x00\xea\x60":         IDX, // labels of QMNIST
-		"\x80\x04\x95\x1f\x00\x00\x00\x00":         pickle,
-		"\x80\x02}q\x00(U\nbatch_label":            pickle, // CIFAR-10 for Python
-		"(dp0\nS'data'\np1\n":                      pickle, // protocol 0
-		"cnumpy.core.multiarray\n_reconstruct\n":   pickle,
-		"\x89HDF\r\n\x1a\n\x00\x00":                "an HDF5 file",
-		"PAR1\x15\x04\x15":                         "a Parquet file",
-		"ARROW1\x00\x00":                           "an Arrow file",
-		"SQLite format 3\x00":                      "an SQLite database",
-		"MATLAB 5.0 MAT-file, Platform: GLNXA64":   "a MATLAB file",
-		"MATLAB 7.3 MAT-file, Platform: GLNXA64":   "a MATLAB file of version 7.3",
-		"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00\x00": "an old Excel file (.xls)",
-		"\x89PNG\r\n\x1a\n":                        "a PNG picture",
-		"7z\xbc\xaf\x27\x1c\x00\x04":               "a 7z archive",
-		"\x1f\x8b\x08\x00":                         "a file compressed by gzip",
-		string(tar):                                "a tar archive",
-		"@RELATION iris\n":                         "an ARFF file",
-		"[{\"age\":1}]":                            "JSON",
-		"<!DOCTYPE html>\n":                        "a web page (HTML)",
-		"version https://git-lfs.github.com/":      "a pointer of Git LFS",
-		"\x07\x00\x00\x00\xff\xff\x00\x00\xff":     Binary,
-		"1\x00,\x002\x00\n\x00":                    Binary, // UTF-16 without a byte order mark
-		"":                                         Unknown,
-		"+1 3:1 10:-0.5\n":                         Unknown,
-		"a,b\r\n1,2\r\n\fpage\v":                   Unknown,
-		"\xef\xbb\xbfage;höhe\n":                   Unknown,
-		"h\xf6he,y\n":                              Unknown, // the reader says that this is not UTF-8
-		"\xff\xfea\x00,\x00":                       Unknown, // and that this is UTF-16
-		"PK,y\n1,2\n":                              Unknown,
-		"(degrees),y\n":                            Unknown,
+		"\x93NUMPY\x01\x00v\x00{'descr'":                                Array,
+		zipOf(t, "x_train.npy"):                                         Archive,
+		zipOf(t, "[Content_Types].xml"):                                 "an Excel file (.xlsx)",
+		zipOf(t, "model/data.pkl"):                                      "a PyTorch file",
+		zipOf(t, "mimetype"):                                            "an OpenDocument file",
+		zipOf(t, "train.csv"):                                           "a zip archive",
+		"PK\x05\x06" + strings.Repeat("\x00", 18):                       "a zip archive", // without files
+		"\x00\x00\x08\x03\x00\x00\xea\x60":                              IDX,
+		"\x00\x00\x08\x01\x00\x00\xea\x60":                              IDX,
+		"\x00\x00\x0c\x02\x00\x00\xea\x60":                              IDX, // labels of QMNIST
+		"\x80\x04\x95\x1f\x00\x00\x00\x00":                              pickle,
+		"\x80\x02}q\x00(U\nbatch_label":                                 pickle, // CIFAR-10 for Python
+		"(dp0\nS'data'\np1\n":                                           pickle, // protocol 0
+		"cnumpy.core.multiarray\n_reconstruct\n":                        pickle,
+		"\x89HDF\r\n\x1a\n\x00\x00":                                     "an HDF5 file",
+		"PAR1\x15\x04\x15":                                              "a Parquet file",
+		"ARROW1\x00\x00":                                                "an Arrow file",
+		"SQLite format 3\x00":                                           "an SQLite database",
+		"MATLAB 5.0 MAT-file, Platform: GLNXA64":                        "a MATLAB file",
+		"MATLAB 7.3 MAT-file, Platform: GLNXA64":                        "a MATLAB file of version 7.3",
+		"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00\x00":                      "an old Excel file (.xls)",
+		"\x89PNG\r\n\x1a\n":                                             "a PNG picture",
+		"7z\xbc\xaf\x27\x1c\x00\x04":                                    "a 7z archive",
+		"\x1f\x8b\x08\x00":                                              "a file compressed by gzip",
+		string(tar):                                                     "a tar archive",
+		"@RELATION iris\n":                                              "an ARFF file",
+		"% 1. Title\n%\n\n@relation 'credit-g'\n":                       "an ARFF file", // as published by OpenML
+		strings.Repeat("% a comment\r\n", 40):                           "an ARFF file",
+		"%a,y\n1,2\n":                                                   Unknown,
+		"[{\"age\":1}]":                                                 "JSON",
+		"[\n  {\n    \"age\": 1":                                        "JSON",
+		" {\n \"cells\": [":                                             "JSON",
+		"<?xml version=\"1.0\"?>\n":                                     "an XML file",
+		"\xff\xff\xff\xff\x10\x00\x00\x00":                              "a stream of Arrow", // the cache of Hugging Face's datasets
+		strings.Repeat("\x00", 12) + "\xc2\xea\x81\x60\xb3\x14\x11\xcf": "a SAS file (.sas7bdat)",
+		"HEADER RECORD*******LIBRARY HEADER":                            "a SAS file (.xpt)",
+		"<stata_dta><header><release>118":                               "a Stata file",
+		"$FL2@(#) SPSS DATA FILE":                                       "an SPSS file",
+		"X\n\x00\x00\x00\x03\x00\x04":                                   "a file of R (.rds)",
+		"RDX3\nX\n":                                                     "a file of R (.RData)",
+		"<!DOCTYPE html>\n":                                             "a web page (HTML)",
+		"version https://git-lfs.github.com/":                           "a pointer of Git LFS",
+		"\x07\x00\x00\x00\xff\xff\x00\x00\xff":                          Binary,
+		"1\x00,\x002\x00\n\x00":                                         Binary, // UTF-16 without a byte order mark
+		"":                                                              Unknown,
+		"+1 3:1 10:-0.5\n":                                              Unknown,
+		"a,b\r\n1,2\r\n\fpage\v":                                        Unknown,
+		"\xef\xbb\xbfage;höhe\n":                                        Unknown,
+		"h\xf6he,y\n":                                                   Unknown, // the reader says that this is not UTF-8
+		"\xff\xfea\x00,\x00":                                            Unknown, // and that this is UTF-16
+		"PK,y\n1,2\n":                                                   Unknown,
+		"(degrees),y\n":                                                 Unknown,
 	} {
 		if got := Recognise([]byte(start)); got != want {
 			t.Errorf("%.20q is %q, want %q", start, got, want)

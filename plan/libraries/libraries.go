@@ -65,7 +65,7 @@ type Release struct {
 	// Holders is the number of clients that hold each record. Each of them runs these rounds. 0 means
 	// 1.
 	Holders int
-	// Notes are warnings from the reports of the rounds, see plan.History.
+	// Notes are warnings to repeat in the code. They come from the files of rounds, see plan.History.
 	Notes []string
 }
 
@@ -93,8 +93,9 @@ func OfPlan(p *plan.Plan) (Release, error) {
 	return r, r.check()
 }
 
-// OfEvents makes a [Release], from which Write writes code for another library. bound is the ε that the
-// events cost a record; there must be at least one. notes are warnings from the reports of the rounds.
+// OfEvents makes a [Release] of at least one event, from which [Write] writes code for another library. bound is a
+// proved upper bound on the ε that these events cost a record. notes are warnings to repeat in the code, usually the
+// Notes of a plan.History.
 func OfEvents(events []dp.Event, bound dp.Bound, notes ...string) (Release, error) {
 	if len(events) == 0 {
 		return Release{}, fmt.Errorf("no rounds: %w", dp.ErrNotCovered)

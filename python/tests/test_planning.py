@@ -258,7 +258,7 @@ class TestProcess(unittest.TestCase):
         others = [fork.Process(target=forked, args=(self.ask, answers)) for _ in range(5)]
         for other in others:
             other.start()
-        self.assertEqual([answers.get(timeout=30) for _ in others], [want] * len(others))
+        self.assertEqual([answers.get(timeout=300) for _ in others], [want] * len(others))
         for other in others:
             other.join()
         ended.set()
@@ -274,7 +274,7 @@ class TestProcess(unittest.TestCase):
         answers = fork.Queue()
         other = fork.Process(target=forked, args=(self.ask, answers))
         other.start()
-        self.assertEqual(answers.get(timeout=30), mine)
+        self.assertEqual(answers.get(timeout=300), mine)
         other.join()
         self.assertEqual(self.ask(), mine)
         self.assertIs(_program.process._child, child)
@@ -307,14 +307,18 @@ class TestProcess(unittest.TestCase):
             proactivedp.plans
 
     def test_a_question_after_the_first_waits_little(self) -> None:
+        """It starts no process, which takes 20 times as long on any machine."""
         run = Steps(1.1, 100, batch_size=100, n=10_000)
-        self.ask()
-        best = 1.0
-        for _ in range(20):
+
+        def seconds() -> float:
             start = time.perf_counter()
             proactivedp.account(run, delta=1e-5, accountant="rdp")
-            best = min(best, time.perf_counter() - start)
-        self.assertLess(best, 0.005)
+            return time.perf_counter() - start
+        firsts = []
+        for _ in range(3):
+            proactivedp.close()
+            firsts.append(seconds())
+        self.assertLess(min(seconds() for _ in range(20)), min(firsts) / 4)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ type Steps struct {
 	Decay      sim.Decay
 }
 
-// Of returns the training t with the step size s.
+// Of returns a copy of t that has the step size and schedule of s.
 func (s Steps) Of(t train.Spec) train.Spec {
 	t.Eta0, t.Beta, t.Schedule = s.Eta0, s.Beta, string(s.Decay)
 	return t

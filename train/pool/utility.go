@@ -51,7 +51,8 @@ type Utility struct {
 	Points   []UtilityPoint `json:"points"`
 }
 
-// UtilityPoint is the accuracy of w* + n for one σ, over all draws of n.
+// UtilityPoint says how accurate a trained model w* is after random noise n is added to its parameters, for one noise
+// multiplier σ: its numbers are statistics over several draws of n.
 type UtilityPoint struct {
 	Sigma        float64 `json:"sigma"`
 	Fraction     float64 `json:"fraction"`      // mean accuracy of w* + n divided by the accuracy of w*

@@ -84,8 +84,8 @@ func checkReleases(t *testing.T, j *journal.Journal, n, from, end int) {
 	}
 }
 
-// Releases are what they were in the next lives, with and without a key, before and
-// after the file is written anew.
+// Releases are the same after the journal is opened again, with and without a key, before and after the
+// file is rewritten.
 func TestReleasesSurvive(t *testing.T) {
 	for _, key := range [][]byte{nil, key} {
 		const n, end = 60_000, 40 // 240 kB each: more than rewriteFrom in all
@@ -160,8 +160,8 @@ func TestReleasesSurvive(t *testing.T) {
 	}
 }
 
-// A copy of a journal that is opened again and again, as one that is restored from a backup each
-// time, has fresh noise in each opening, and the opening is on disk before anybody can draw from it.
+// A copy of a journal may be opened again and again, as if it were restored from a backup each time. Each
+// opening has fresh noise, and the opening is on disk before anybody can draw this noise.
 func TestAnOlderCopyHasFreshNoise(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, nil)
@@ -246,9 +246,9 @@ func reopen(t *testing.T, text, key []byte) (*journal.Journal, error) {
 	return j, err
 }
 
-// A machine that stops while a release is written leaves a part of it, or zeros in its
-// place, where the file has no room. The round was not sent: it is released anew, and the rest
-// is there.
+// A machine that stops while it writes a release leaves a part of it, or zeros in its place if the file
+// had room for it. That round was not sent, so it is released again with fresh noise. All earlier releases
+// are there.
 func TestACutOffReleaseWasNotMade(t *testing.T) {
 	for _, key := range [][]byte{nil, key} {
 		whole, before := written(t, key, 5, 3)
@@ -267,8 +267,8 @@ func TestACutOffReleaseWasNotMade(t *testing.T) {
 	}
 }
 
-// Releases that are written by one flush are each what they were, and refused as a whole if one
-// does not fit. Of those that a machine wrote when it stopped, the first ones may be there.
+// Several releases that are written by one flush are read as they were. If one of them does not fit, all
+// are refused. If the machine stops during the flush, the first ones may be there.
 func TestSeveralReleasesByOneFlush(t *testing.T) {
 	for _, key := range [][]byte{nil, key} {
 		const n = 5
@@ -320,8 +320,8 @@ func TestSeveralReleasesByOneFlush(t *testing.T) {
 	}
 }
 
-// A flipped bit never loses a release without a word: opening fails, or all releases are
-// as they were, whether it is in a record, between two, or in the room behind them.
+// No flipped bit silently loses a release: either the journal cannot be opened, or all releases are as
+// they were. The bit may be in a record, between two records, or in the room after them.
 func TestAFlippedBitIsNoReasonToReleaseAgain(t *testing.T) {
 	whole, _ := written(t, nil, 3, 3)
 	for i := 0; i < 8*len(whole); i += 9 { // one bit of every byte but some, all eight in turn
@@ -383,8 +383,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// A journal that replaces another one begins at a later round, also in later lives and after the file
-// is written anew, and counts its own rounds only.
+// A journal that replaces another one begins at a later round, also after it is opened again and after the
+// file is rewritten. It only counts its own rounds.
 func TestAJournalBeginsBehindTheOneItReplaces(t *testing.T) {
 	const n, first = 60_000, 7
 	dir := t.TempDir()

@@ -40,10 +40,10 @@ func flushes(t *testing.T, key []byte, n int) (before, after []byte, begin, end 
 	return before[:keep], after[:keep], begin, end
 }
 
-// A machine that stops during a flush has written any of its sectors. What is whole in front of
-// the first that is missing is there, the rounds behind it are released anew, and nothing else is
-// lost: for every sector that alone is missing, every one that alone is there, and 20 choices of
-// them, of releases that are shorter and longer than a sector.
+// A machine that stops during a flush may have written any of the sectors of the flush. All releases
+// before the first missing sector are there, the rounds after it are released again, and nothing else is
+// lost. The test tries each sector as the only missing one, each as the only written one, and 20 random
+// choices, with releases shorter and longer than a sector.
 func TestAnySectorsOfAFlushMayBeMissing(t *testing.T) {
 	for _, c := range []struct {
 		n   int
@@ -94,7 +94,8 @@ func checkTorn(t *testing.T, text, key []byte, n, begin, end, missing int) {
 	checkReleases(t, j, n, 0, 10)
 }
 
-// A sector that a later flush shows to have been on disk is no cut: the rounds were sent.
+// If a later flush shows that a missing sector was once on disk, the file is damaged, and the journal is
+// refused, because these rounds were sent.
 func TestAMissingSectorBeforeALaterFlushIsDamage(t *testing.T) {
 	for _, key := range [][]byte{nil, key} {
 		_, after, begin, _ := flushes(t, key, 400)
@@ -109,7 +110,7 @@ func TestAMissingSectorBeforeALaterFlushIsDamage(t *testing.T) {
 	}
 }
 
-// Room that was being made when the machine stopped may be zeros in part.
+// If the machine stops while room is being made in the file, a part of this room may be zeros.
 func TestRoomMayBeHalfMade(t *testing.T) {
 	before, _, begin, _ := flushes(t, nil, 68)
 	for zero := begin / sector * sector; zero+sector <= len(before); zero += sector {
@@ -130,7 +131,7 @@ func TestRoomMayBeHalfMade(t *testing.T) {
 	}
 }
 
-// Long vectors have no room made for them, and a journal of another version says so.
+// No room is made for long vectors. A journal of another version is refused, and the error says so.
 func TestRoomIsForShortReleases(t *testing.T) {
 	dir := t.TempDir()
 	const n = 5000

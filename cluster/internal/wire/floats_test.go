@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What is copied from memory is what any machine writes number by number, and is read so.
+// Numbers that are copied from memory have the same bytes as numbers that any machine writes one by one,
+// and are read the same.
 func TestNumbersAreTheSameOnEveryMachine(t *testing.T) {
 	for n := range 40 {
 		x := make([]float32, n)

@@ -35,7 +35,7 @@ import (
 	"hash/crc32"
 )
 
-// Kind is the kind of vector in a message.
+// Kind says what the vector in a message is: an update of a client, or a broadcast of the server.
 type Kind uint16
 
 // These are the kinds of vectors.

@@ -27,7 +27,7 @@ func bits(x []float32) []uint32 {
 	return out
 }
 
-// A vector of any length is what it was, whatever order its chunks come in, each twice.
+// A vector of any length is restored from its chunks, in any order, even if each comes twice.
 func TestChunksPutTogetherAreTheVector(t *testing.T) {
 	for _, size := range []wire.Chunk{wire.MinChunk, wire.MaxChunk} {
 		most := int(size)
@@ -75,7 +75,7 @@ func putTogether(t *testing.T, size wire.Chunk, n int) {
 	}
 }
 
-// A message is never longer than the broker takes, and is refused by a run with another Chunk.
+// No message is longer than the broker's limit. A run with another Chunk refuses the message.
 func TestChunksFollowTheBroker(t *testing.T) {
 	for most, want := range map[int64]wire.Chunk{
 		1 << 20: wire.MaxChunk, 1 << 40: wire.MaxChunk, 256 << 10: 63 << 10, 16448: wire.MinChunk,
@@ -113,7 +113,7 @@ func TestAFlippedBitIsSeen(t *testing.T) {
 	}
 }
 
-// Chunks of two vectors are not mixed, and a vector that is not its digest's is none.
+// Chunks of two vectors are not mixed. A vector that does not have its digest is refused.
 func TestChunksOfOtherVectorsAreRefused(t *testing.T) {
 	x, y := vector(int(wire.MaxChunk)+1), vector(int(wire.MaxChunk)+1)
 	y[0]++
@@ -146,7 +146,7 @@ func TestChunksOfOtherVectorsAreRefused(t *testing.T) {
 	}
 }
 
-// Messages that travel together are read one by one, and not as one.
+// Several messages that are sent together are read one by one, and are not taken for one message.
 func TestMessagesTravelTogether(t *testing.T) {
 	x := vector(3)
 	var all []byte
@@ -207,7 +207,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Bytes is the length of all messages of a vector.
+// Bytes returns the total length of all messages of a vector.
 func TestBytesAreOfAllMessages(t *testing.T) {
 	for _, n := range []int{0, 1, 68, int(wire.MaxChunk), int(wire.MaxChunk) + 1, 300_000} {
 		x, sent := make([]float32, n), 0

@@ -456,7 +456,7 @@ func (o *OwnFlags) file(path string, r reading) (d *data.Dataset, err error) {
 		if errors.Is(err, table.ErrNoNumber) {
 			err = fmt.Errorf("%w\n--columns FILE says what is in columns that are not numbers: CSV with the header "+
 				"column,kind,values and lines such as sex,one-of,F|M|* and weight,number,75|NA, where 75 is what an "+
-				"empty field and NA stand for, and id,ignored,", err)
+				"empty field and NA stand for, day,date,2000-01-31, and id,ignored,", err)
 		}
 	case NumPyFile, ImageFile:
 		n := numpy.Options{Features: r.features, Labels: r.labels, Target: o.targets(), Test: r.test, Pixels: r.pixels, Memory: r.from.Memory,

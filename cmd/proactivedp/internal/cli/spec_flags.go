@@ -66,7 +66,7 @@ var specFlags = []specFlag{
 	{"max-grad-norm", NoiseFlags, func(s *train.Spec) any { return &s.Clip },
 		"clipping norm C, in [1e-30, 1e30]"},
 	{"eta0", PointFlags, func(s *train.Spec) any { return &s.Eta0 },
-		"initial step size η₀, along the sum of a sample's gradients and not their mean, in [1e-30, 1e30]"},
+		"initial step size η₀, which multiplies the sum of a batch's gradients, not their mean, in [1e-30, 1e30]"},
 	{"beta", PointFlags, func(s *train.Spec) any { return &s.Beta },
 		"decay β of the step size, in [0, 1e30]; of the schedules linear and sqrt"},
 	{"schedule", SettingFlags, func(s *train.Spec) any { return &s.Schedule },
@@ -76,8 +76,8 @@ var specFlags = []specFlag{
 		"momentum M of the server, in [0, 1): u ← M·u + U for each update, and u takes the place of U"},
 	{"init", RunFlags, func(s *train.Spec) any { return &s.Initial },
 		"begin with the weights in this `file`, .npz or .safetensors, with arrays as export writes them; they must be " +
-			"public: ε does not cover them, and weights trained on the same records, also privately, add their ε (default: the " +
-			"the model's usual initial weights)"},
+			"public: ε does not cover them, and if they were trained on the same records, even privately, add the ε of that training (default: the " +
+			"model's usual initial weights)"},
 	{"average", EndFlags, func(s *train.Spec) any { return &s.Average },
 		"also average the model: ema:D (exponential moving average of the broadcasts, D in (0, 1)), " +
 			"tail:F (mean of those of the last part F of the rounds, F in (0, 1]) or none"},
@@ -85,8 +85,8 @@ var specFlags = []specFlag{
 		"permissible delay in rounds: a number, at least 0, unlimited, sqrt " +
 			"(√(t/ln t) gradients), clients:T0,T1,… or, by round, list:D0,D1,…"},
 	{"partition", SettingFlags, func(s *train.Spec) any { return &s.Partition },
-		"who holds which rows: replicate (every client the training set), shard (disjoint) or " +
-			"dirichlet:ALPHA (disjoint, labels skewed by client, ALPHA in [0.001, 1e6])"},
+		"who holds which rows: replicate (every client holds the training set), shard (disjoint parts) or " +
+			"dirichlet:ALPHA (disjoint parts with different labels, ALPHA in [0.001, 1e6])"},
 	{"sampling", SettingFlags, func(s *train.Spec) any { return &s.Sampling },
 		"poisson, fixed (exactly s without replacement) or allocation (each record draws one of the --batches rounds of " +
 			"an epoch, in train)"},
@@ -130,13 +130,12 @@ var specFlags = []specFlag{
 	{"input-scale", SettingFlags, func(s *train.Spec) any { return &s.InputScale },
 		"public constant in [1e-6, 1e6] that multiplies the inputs of the model (default 1)"},
 	{"precision", SettingFlags, func(s *train.Spec) any { return &s.Precision },
-		"number format of matrix products of alexnet, convnet and mlp: bf16, of numbers with 8 binary digits, which needs " +
-			"AVX512-BF16; or bf16x3, off by up to 3·2⁻¹⁶ of a product, which needs matrix tiles (AMX) (default: as " +
-			"exact as float32)"},
+		"number format of matrix products in alexnet, convnet and mlp: bf16 (8 binary digits; needs AVX512-BF16) or " +
+			"bf16x3 (relative error of a product up to 3·2⁻¹⁶; needs matrix tiles, AMX) (default: as exact as float32)"},
 	{"lambda", SettingFlags, func(s *train.Spec) any { return &s.Lambda },
 		"ridge penalty λ of the model logreg, in (0, 1e6] (default 1/N)"},
 	{"split", SettingFlags, func(s *train.Spec) any { return &s.Split },
-		"training and test rows of a set published as one: by-record (each by a hash of itself; covered by (ε, δ) of " +
+		"how a set without a test set is split: by-record (a hash of each row decides; covered by (ε, δ) under " +
 			"add-or-remove adjacency) or shuffled (default: by-record for your own file, else shuffled)"},
 	{"delta", NoiseFlags, func(s *train.Spec) any { return &s.Delta },
 		"δ of the privacy statement, in (0, 1) (default 1/N; for your own file, the largest power of ten up to 1/(10N))"},
@@ -144,7 +143,7 @@ var specFlags = []specFlag{
 		"certified ε that a record may cost over all clients that hold it, in [1e-8, 1e4]: trains with the least " +
 			"noise that keeps it, instead of --noise-multiplier"},
 	{"holdout", SettingFlags, func(s *train.Spec) any { return &s.Holdout },
-		"hold out this part of the training records, in (0, 1), and judge by it instead of by the test set; a hash " +
+		"hold out this fraction of the training records, in (0, 1), and measure accuracy on it instead of on the test set; a hash " +
 			"of each record picks them, so their number varies"},
 	{"fold", SettingFlags, func(s *train.Spec) any { return &s.Fold },
 		"which part of the records --holdout holds out, in [0, 1/holdout − 1]; each fold holds " +

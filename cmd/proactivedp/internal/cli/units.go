@@ -23,8 +23,8 @@ type fieldUnits struct {
 // add adds those flags whose counterparts in the paper's units the command has.
 func (u *fieldUnits) add(cmd *cobra.Command, groups []FlagGroup) {
 	if u.hasRate = slices.Contains(groups, PointFlags); u.hasRate {
-		cmd.Flags().Float64Var(&u.rate, "learning-rate", 0, "initial step size along the mean gradient of a batch, "+
-			"instead of --eta0: η₀ is this over --batch-size; in [1e-30, 1e30]")
+		cmd.Flags().Float64Var(&u.rate, "learning-rate", 0, "initial step size that multiplies the mean gradient of a batch, "+
+			"instead of --eta0: η₀ is this divided by --batch-size; in [1e-30, 1e30]")
 	}
 	if u.hasSteps = slices.Contains(groups, SettingFlags); u.hasSteps {
 		CountVar(cmd.Flags(), &u.steps, "steps", 0, "steps (rounds) of each client, at least 1, instead of "+

@@ -15,8 +15,8 @@ import (
 	"proactivedp/experiments"
 )
 
-// These are the errors of an audit whose result is not as expected. The result is printed before. The
-// error only sets the exit status.
+// These are the errors of an audit whose result is not as expected. The command prints the result first. The error
+// only sets the exit status.
 var (
 	ErrViolated = errors.New("the claimed guarantee is violated")
 	ErrBroken   = errors.New("what is sent is not the mechanism that is claimed")

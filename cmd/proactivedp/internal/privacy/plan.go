@@ -128,8 +128,8 @@ func (f *planFlags) add(cmd *cobra.Command) {
 		"under add-or-remove adjacency")
 	cli.CountVar(fs, &f.req.Clients, "clients", 1, "number of clients, in [1, 1000000]")
 	fs.BoolVar(&f.req.Shared, "shared", false, "every client holds every record, which then pays for the rounds of all")
-	fs.StringVar(&f.req.Root, "root", "", "public `name` of the root that the noise will be from, such as seed:1: the "+
-		"plan is its run 0, or, with --after, the run after the last in FILE")
+	fs.StringVar(&f.req.Root, "root", "", "public `name` of the source of the noise, such as seed:1: the "+
+		"plan is its run 0, or, with --after, the run after the last one in FILE")
 	fs.BoolVar(&f.tight, "tight", true, "show what the tight accountant pld allows, and the recommended sample size")
 	fs.BoolVar(&f.frontier, "frontier", false,
 		"add a table of sample sizes with their noise and rounds, at the plan's ε and k")

@@ -68,7 +68,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	cli.CountVar(fs, &f.stages, "stages", 0, "spend the budget in this many stages, each with twice as much as the one before, "+
 		"in [1, 6] (default: one; for a named set also less than all if the target is known to need less)")
 	fs.Float64Var(&f.clip, "max-grad-norm", 0, "clipping norm C of all stages, in [1e-30, 1e30] (default: found)")
-	fs.Float64Var(&f.eta0, "eta0", 0, "step size η₀ of all stages, along the sum of a batch's gradients, in [1e-30, 1e30] "+
+	fs.Float64Var(&f.eta0, "eta0", 0, "step size η₀ of all stages, which multiplies the sum of a batch's gradients, in [1e-30, 1e30] "+
 		"(default: found)")
 	fs.StringVar(&f.probe, "probe", "", "data that the utility graph sees without noise: own, synthetic or the `name` of "+
 		"a public set (default: own for named sets; none for a file, whose step size follows from its size)")
@@ -84,7 +84,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 func (f *autoFlags) addTraining(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "schedule", "features", "input-scale",
-		"lambda", "split", "momentum", "average", "holdout", "seed", "seed-from-os", "exact", "metric", "at-most", "clipping")
+		"lambda", "split", "momentum", "average", "holdout", "seed", "seed-from-os", "exact", "metric", "class-weights", "at-most", "clipping")
 	fs.Lookup("seed").Usage = "seed of the split, the deal and the default model, and without --seed-from-os of all " +
 		"randomness; a whole number of at least 0"
 	fs.Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for a " +
@@ -298,6 +298,9 @@ func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
 		err = errors.New("--probe = private: auto accounts for no probe; must be own for a public set, synthetic or " +
 			"the name of a public data set")
 	}
+	if task.Spec.ClassWeights != "" && cmd.Flags().Changed("probe") && probing == propose.Other {
+		err = errors.Join(err, errors.New("--class-weights must not be given with --probe of other data, which has other labels"))
+	}
 	errs = append(errs, err, checkFolder(f.dir, trainer.LedgerFile, "with"))
 	if task.Spec.SeedFromOS && f.dir == "" {
 		errs = append(errs, errors.New("--dir is missing, must name a folder with --seed-from-os: a release whose "+
@@ -375,7 +378,7 @@ func (f *autoFlags) probeOf(cmd *cobra.Command, source *train.Source, task auto.
 	if err != nil || probing == propose.Own {
 		return auto.NewProbe(source, task), err
 	}
-	other, err := loadProbed(cmd, &f.where, probed, source.Data())
+	other, err := loadProbed(cmd, &f.where, probed, task.Spec, source.Data())
 	if err != nil {
 		return auto.Probe{}, err
 	}

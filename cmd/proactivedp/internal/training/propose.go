@@ -68,12 +68,13 @@ network of the data set, unless --model or --features says which to use. Models 
 too long to compare are listed. At least one listed setting has σ ≥ 2, if there is more than one.
 
 A proxy has almost no noise. --probe says which data proxies see. For the named sets, which
-are public, the default is own: the data itself. For your own file it is synthetic: data
-drawn like the most similar named set. It can also be a named set. Then the predicted
-accuracy is that of this set. --probe private sees the data itself by private selection:
-about ten private trainings for half of the target epsilon. Only the best one is shown,
-and one setting is proposed. For linear regression (--target-bounds), synthetic means
-drawn numbers, and it is the only choice.
+are public, the default is own: the data itself. For your own file it is synthetic: a drawn
+table with as many features and classes, of which one is frequent unless --metric is the
+accuracy, or drawn images. It can also be a named set. The accuracy is then that of these
+data. --probe private sees the data itself by private selection: about ten private
+trainings for half of the target epsilon. Only the best one is shown, and one setting is
+proposed. For linear regression (--target-bounds), synthetic means drawn numbers, and it is
+the only choice.
 
 --out writes a picture of the frontier with its data, and keeps finished proxies, so that
 an interrupted command can continue. The exit status is 1 if no setting is predicted to
@@ -109,7 +110,7 @@ takes this many times the arithmetic.
 
 // givenFlags are the training flags whose settings no proposal changes.
 var givenFlags = []string{"model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
-	"split", "momentum", "delta", "seed", "metric", "at-most"}
+	"split", "momentum", "delta", "seed", "metric", "class-weights", "at-most"}
 
 func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
@@ -257,29 +258,40 @@ func (f *proposeFlags) probedSource(cmd *cobra.Command, probed string, o propose
 	if o.Probing != propose.Other {
 		return o.Data, nil
 	}
-	d, err := loadProbed(cmd, &f.where, probed, o.Data.Data())
+	d, err := loadProbed(cmd, &f.where, probed, f.request.Base, o.Data.Data())
 	if err != nil {
 		return nil, err
 	}
 	return train.NewSource(d), nil
 }
 
-// The numbers that a probe of regression draws: at most mostDrawn rows, with R² at most about 1 − drawnNoise.
+// The tables that probes draw: fewestDrawn to mostDrawn rows, of which drawnNoise of the labels do not depend on the features, or
+// of the variance of numbers. For metrics other than the accuracy, which are for rare classes, drawnShare of the rows are of
+// class 0.
 const (
-	mostDrawn  = 20_000
-	drawnNoise = 0.2
+	fewestDrawn, mostDrawn = 2000, 20_000
+	drawnNoise             = 0.2
+	drawnShare             = 0.9
 )
 
-// loadProbed loads the data set that proxies use instead of the training data, see [probeFor]. For a file with real
-// targets it draws numbers: as many rows and features as the file has, within the same public bounds.
-func loadProbed(cmd *cobra.Command, where *cli.DataFlags, probed string, d *data.Dataset) (*data.Dataset, error) {
+// loadProbed loads the data set that proxies use instead of the training data d, see [probeFor]. For a user's file of rows
+// it draws a table: about as many rows, and as many features and classes as the file has, or numbers within the same public bounds.
+func loadProbed(cmd *cobra.Command, where *cli.DataFlags, probed string, spec train.Spec, d *data.Dataset) (*data.Dataset, error) {
 	if d.Targets != nil && probed != probeSynthetic {
 		return nil, cli.Usage(fmt.Errorf("--probe = %s has classes, and %s has targets: must be %s, which draws numbers", probed, d.Name,
 			probeSynthetic))
 	}
-	if d.Targets != nil {
-		return synth.Numbers(rng.New(cli.StandInSeed), "synth-numbers", synth.TableShape{Rows: max(synth.MinRows, min(d.Len(), mostDrawn)),
-			Features: d.Features, Noise: drawnNoise}, d.Targets.Bounds)
+	if probed == probeSynthetic && d.Images == nil {
+		root, shape := rng.New(cli.StandInSeed), synth.TableShape{Rows: min(max(d.Len(), fewestDrawn), mostDrawn),
+			Features: d.Features, Classes: d.Classes, Noise: drawnNoise}
+		if d.Targets != nil {
+			shape.Classes = 0
+			return synth.Numbers(root, "synth-numbers", shape, d.Targets.Bounds)
+		}
+		if !spec.IsAccuracy() {
+			shape.Share = drawnShare
+		}
+		return synth.Table(root, "synth-table", shape)
 	}
 	if probed == probeSynthetic {
 		probed = likest(d)
@@ -357,7 +369,7 @@ func probeFor(dataset, asked string) (probed string, p propose.Probing, err erro
 	return asked, propose.Other, cli.CheckData(asked)
 }
 
-// likest returns the synthetic data set that is most like the data: by the number of features, 68
+// likest returns the named synthetic data set that is most like the data: by the number of features, 68
 // or 112, or for images by the number of channels.
 func likest(d *data.Dataset) string {
 	if d.Images != nil && d.Images.Channels == 1 {

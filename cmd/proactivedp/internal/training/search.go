@@ -82,14 +82,14 @@ func (f *searchFlags) add(cmd *cobra.Command) {
 		"scatter 0.01, and for networks one, as only its product with the step size matters)")
 	cli.NumbersVar(fs, &spec.Eta0, "eta0", nil, "initial step sizes η₀ to try, in [1e-30, 1e30] (default: multiples of 1/(C·s·n) for "+
 		"batches of s and n clients, from 1/16 to 4 for networks and from 1/4 to 32 for other models)")
-	cli.NumbersVar(fs, &f.rates, "learning-rate", nil, "initial step sizes along the mean gradient of a batch to try, "+
-		"instead of --eta0: η₀ is each over --batch-size; in [1e-30, 1e30]")
+	cli.NumbersVar(fs, &f.rates, "learning-rate", nil, "initial step sizes to try that multiply the mean gradient of a batch, "+
+		"instead of --eta0: η₀ is each of them divided by --batch-size; in [1e-30, 1e30]")
 	cli.NumbersVar(fs, &spec.Beta, "beta", spec.Beta, "decays β of the step size to try, in [0, 1e30]")
 	cli.NumbersVar(fs, &spec.Sigmas, "noise-multiplier", spec.Sigmas,
 		"noise multipliers σ to search for, at least 0, each by itself; 0: without noise")
 	fs.Float64Var(&spec.Scale, "scale", spec.Scale, "run this part of the gradient computations, in (0, 1]")
-	fs.Float64Var(&spec.Proxy, "proxy", spec.Proxy, "f of the proxies, in (0, 1]: this part of s and σ is run, at η₀ "+
-		"over f; 1: whole trainings")
+	fs.Float64Var(&spec.Proxy, "proxy", spec.Proxy, "fraction f, in (0, 1]: proxies have batch size f·s, noise "+
+		"multiplier f·σ and step size η₀/f; 1 runs whole trainings")
 	cli.CountVar(fs, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
 	fs.StringVar(&o.Out, "out", "", "`folder` to write to (default out/search-DATA)")
 	cli.CountVar(fs, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")

@@ -370,7 +370,7 @@ func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.C
 			"same noise: --save FILE keeps it")
 	}
 	if isFasterVirtually(p) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "proactivedp: with rounds as short as these, --runner virtual takes about half the "+
+		fmt.Fprintln(cmd.ErrOrStderr(), "proactivedp: with rounds as short as these, --runner virtual takes up to a third less "+
 			"processor time")
 	}
 	r, err := f.trace.run(cmd, p, func() (*train.Report, error) {
@@ -383,9 +383,9 @@ func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.C
 	return errors.Join(err, cli.Report(cmd, f.asJSON, r))
 }
 
-// shortRound is the number of parameters times that of records of a round up to which hogwild took 1.4 to 2.4 times
-// the processor time of the virtual runner (logistic regression on phishing, batches of 1 to 26, one and two cores):
-// it takes longer to pass a message between goroutines than to compute the round.
+// shortRound is the number of parameters times that of records of a round up to which hogwild takes 1.1 to 1.5 times
+// the processor time of the virtual runner (logistic regression on phishing, batches of 1 to 26, one and two cores),
+// because messages between goroutines take a large part of such a round.
 const shortRound = 2000
 
 // isFasterVirtually reports whether hogwild wastes time on a training that waits for no clock.

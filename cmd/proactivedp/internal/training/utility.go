@@ -56,7 +56,7 @@ func (f *utilityFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	cli.NumbersVar(fs, &f.clips, "max-grad-norm", f.clips, "clipping norms C, in [1e-30, 1e30]")
 	cli.NumbersVar(fs, &f.spec.Sigmas, "noise-multiplier", f.spec.Sigmas, "noise multipliers σ, at least 0")
-	cli.CountVar(fs, &f.spec.Draws, "draws", f.spec.Draws, "draws of n per point, in [1, 1000000]")
+	cli.CountVar(fs, &f.spec.Draws, "draws", f.spec.Draws, "random draws of the noise n for each point, in [1, 1000000]")
 	fs.StringVar(&f.out, "out", "", "`folder` for the graph as a picture, with its data and a manifest")
 	f.drawing.add(fs)
 	cli.JSONVar(fs, &f.asJSON)
