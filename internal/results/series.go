@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +19,7 @@ type series struct {
 	stated   string // ε that the paper states for it
 	sigma    float64
 	size     int
+	step     step      // the zero value if the manifest does not have it
 	ends     []float64 // final accuracy by seed
 	mean, sd float64
 	epsilon  string // certified ε per record, the largest of the runs; "" without noise
@@ -102,8 +104,11 @@ func (t *table) ends() (seriesList, error) {
 		last[name][row["seed"]] = accuracy
 	}
 	var all seriesList
-	for _, name := range names {
+	for i, name := range names {
 		s := of[name]
+		if len(t.steps) == len(names) {
+			s.step = t.steps[i]
+		}
 		for _, seed := range slices.Sorted(maps.Keys(last[name])) {
 			s.ends = append(s.ends, last[name][seed])
 		}
@@ -111,6 +116,11 @@ func (t *table) ends() (seriesList, error) {
 		all = append(all, *s)
 	}
 	return all, nil
+}
+
+// by returns the series for which is returns true.
+func (l seriesList) by(is func(series) bool) seriesList {
+	return slices.DeleteFunc(slices.Clone(l), func(s series) bool { return !is(s) })
 }
 
 // pick returns the only series for which is returns true. what describes it in errors.
@@ -132,6 +142,16 @@ func (l seriesList) stated(epsilon paper.Number) (series, error) {
 		e, err := strconv.ParseFloat(s.stated, 64)
 		return err == nil && s.sigma > 0 && e == epsilon.Value()
 	})
+}
+
+// better returns text about the most accurate series with the noise of the claim, whatever its step size.
+func (l seriesList) better(c paper.Claim) string {
+	best := slices.MaxFunc(l.by(func(s series) bool {
+		_, err := seriesList{s}.stated(c.Epsilon)
+		return err == nil
+	}), func(a, b series) int { return cmp.Compare(a.mean, b.mean) })
+	return fmt.Sprintf("another step size is better: η₀ = %g ends with %s", best.step.Eta0,
+		report.SpreadText(best.mean, best.sd, len(best.ends)))
 }
 
 func (l seriesList) size(size int) (series, error) {

@@ -57,14 +57,14 @@ var Rule = fmt.Sprintf(`Each statement of the paper is compared with our result,
 
 - *An accuracy* is reproduced if ours differs by at most %[1]g: the rounding of the paper's numbers and one percentage
   point. If ours is higher than that, the verdict is “reproduced, and more”.
-- *A bound on the loss of accuracy*, or on the accuracy that is left under noise, is reproduced if our result keeps the
-  bound, or misses it by at most %[1]g.
+- *A bound on the loss of accuracy*, with one step size, or on the accuracy that is left under noise, is reproduced if
+  our result keeps the bound, or misses it by at most %[1]g.
 - *A comparison* of two accuracies is reproduced if ours have the same order. There is no margin.
 - *A range of noise*: the paper says that the accuracy falls to a stated fraction somewhere in this range. This is
   reproduced if our accuracy falls to this fraction within the range.
 
 A statement is undecided if our result is within one standard error of the limit, so that more seeds are needed. It is
-also undecided if one of the compared runs used synthetic data, or fewer gradients than the paper.`, margin)
+also undecided if one of the compared runs used synthetic data, fewer gradients than the paper, or another step size.`, margin)
 
 // ReadFindings returns a finding for every statement of the paper about a figure that the folder dir has, in the
 // order of the paper. It skips the figures in but.
@@ -119,8 +119,16 @@ type table struct {
 	scale     float64
 	seeds     int    // of each setting; 0 if the manifest has none
 	sizes     []int  // sample sizes that were used instead of the paper's
+	steps     []step // step sizes of the series, in their order; nil if the manifest has none
 	data      string // digest of the data set
 	synthetic bool
+}
+
+// step has the settings of a step size.
+type step struct {
+	Eta0     float64 `json:"eta0"`
+	Beta     float64 `json:"beta"`
+	Schedule string  `json:"schedule"`
 }
 
 // readTable reads a figure of the folder. It returns nil if the folder does not have it.
@@ -131,6 +139,7 @@ func readTable(dir, figure string) (*table, error) {
 		Scale  float64 `json:"scale"`
 		Seeds  int     `json:"seeds"`
 		Sizes  []int   `json:"sizes"`
+		Config json.RawMessage
 		Data   struct {
 			SHA256    string `json:"sha256"`
 			Synthetic bool   `json:"synthetic"`
@@ -151,6 +160,12 @@ func readTable(dir, figure string) (*table, error) {
 	}
 	t := &table{figure: figure, scale: m.Scale, seeds: m.Seeds, sizes: m.Sizes, data: m.Data.SHA256,
 		synthetic: m.Data.Synthetic}
+	config := struct {
+		Train []step `json:"train"`
+	}{}
+	if json.Unmarshal(m.Config, &config) == nil { // figures that are no training curves have another configuration
+		t.steps = config.Train
+	}
 	if text, err = ReadTable(dir, figure, m.Table); err != nil {
 		return nil, err
 	}
@@ -211,7 +226,11 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 	if err != nil {
 		return f, err
 	}
-	unlike := ""
+	steps := all
+	if c.Eta0 != "" {
+		all = all.by(func(s series) bool { return s.step.Eta0 == c.Eta0.Value() })
+	}
+	unlike, note := "", ""
 	switch c.Quantity {
 	case paper.Accuracy, paper.Above:
 		own, err := all.stated(c.Epsilon)
@@ -242,7 +261,10 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		if err := f.of(of, plain); err != nil {
 			return f, err
 		}
-		unlike = base.unlike
+		unlike, note = base.unlike, base.note
+		if plain.step != of.step && unlike == "" {
+			unlike = "the training without noise has another step size"
+		}
 		loss, sd := plain.mean-of.mean, math.Hypot(plain.sd, of.sd)
 		side := "less"
 		if loss < 0 {
@@ -288,40 +310,65 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 	if err := t.otherFeatures(&f, other); err != nil {
 		return f, err
 	}
+	if c.Eta0 != "" && f.Verdict == NotReproduced {
+		f.Why = steps.better(c)
+	}
 	if unlike != "" && f.Verdict != Undecided {
 		f.Verdict, f.Why = Undecided, unlike
+	}
+	if note != "" && f.Verdict == Reproduced {
+		f.Why = note
 	}
 	return f, nil
 }
 
-// plainOf is a result together with the run without noise, from which a loss of accuracy is computed. reason says
-// why there is no such run, and is "" if there is one.
+// plainOf has the runs of a figure among which is the run without noise, from which a loss of accuracy is computed.
 type plainOf struct {
 	ends   seriesList
-	unlike string
+	unlike string // why it cannot be compared, or ""
+	note   string // where the run is from, if not from the paper's figures
 }
 
 // lossOf returns the result for which the paper states a loss of accuracy, and the run without noise to compare
-// with, which is in the same figure or, for a sweep of sample sizes, in the figure of budgets.
+// with, which is in the same figure or, for a sweep of sample sizes, in the figure of budgets. If that run has another
+// step size, the run of the figure of step sizes is taken.
 func (t *table) lossOf(c paper.Claim, all seriesList, other func(figure string) (*table, error)) (
 	of series, base plainOf, err error) {
+	figure := strings.TrimSuffix(c.Figure, "epsilon")
 	if c.Quantity == paper.Loss {
 		of, err = all.stated(c.Epsilon)
-		return of, plainOf{ends: all}, err
+		base.ends = all
+	} else if of, err = all.size(c.Size); err == nil {
+		figure = strings.TrimSuffix(c.Figure, "sample-size")
+		base, err = t.plainIn(figure+"epsilon", other)
 	}
-	if of, err = all.size(c.Size); err != nil {
-		return of, base, err
-	}
-	sweep, err := other(strings.TrimSuffix(c.Figure, "sample-size") + "epsilon")
 	if err != nil {
 		return of, base, err
 	}
-	if sweep == nil {
-		return of, base, errNoBase
+	plain, err := base.ends.stated("")
+	if err != nil || plain.step == of.step {
+		return of, base, err
 	}
-	base.unlike = t.unlike(sweep)
-	base.ends, err = sweep.ends()
-	return of, base, err
+	steps, err := t.plainIn(figure+"step-size", other)
+	if errors.Is(err, errNoBase) {
+		return of, base, nil // of another step size, which find says
+	}
+	steps.ends = steps.ends.by(func(s series) bool { return s.step == of.step })
+	steps.note = fmt.Sprintf("with the run without noise of the same step size (%sstep-size)", figure)
+	return of, steps, err
+}
+
+// plainIn returns the runs of another figure, which has one without noise.
+func (t *table) plainIn(figure string, other func(figure string) (*table, error)) (plainOf, error) {
+	sweep, err := other(figure)
+	if err != nil {
+		return plainOf{}, err
+	}
+	if sweep == nil {
+		return plainOf{}, errNoBase
+	}
+	ends, err := sweep.ends()
+	return plainOf{ends: ends, unlike: t.unlike(sweep)}, err
 }
 
 // unlike returns the reason why the figure t cannot be compared with other, or "" if it can.

@@ -591,6 +591,51 @@ func TestVerdictsOnSizesAtOneEpsilon(t *testing.T) {
 	}
 }
 
+// A loss of accuracy is one at a single step size. If the run without noise has another one, the run of the figure of
+// step sizes is taken, and without that figure nothing is decided.
+func TestLossIsJudgedAtOneStepSize(t *testing.T) {
+	const found93, printed, plain = `{"eta0": 0.015, "beta": 1e-5, "schedule": "linear"}`,
+		`{"eta0": 0.1, "beta": 0.01, "schedule": "sqrt"}`, `{"eta0": 0.2, "beta": 3e-6, "schedule": "linear"}`
+	of := func(steps ...string) string { return `1, "config": {"train": [` + strings.Join(steps, ",") + `]}` }
+	const ran, loses, bySize = ",1,370,12,%s,0.105,0.043,0.15007", "ε ≈ 0.15 loses less than 10 %", "s = 370 loses at most 10 %"
+	rows := func(ends ...string) []string {
+		all := []string{header}
+		for i, end := range ends {
+			if i%2 == 0 {
+				all = append(all, fmt.Sprintf("%d"+ran, i, end))
+			} else {
+				all = append(all, fmt.Sprintf("%d,1,370,0,%s,,,", i, end))
+			}
+		}
+		return all
+	}
+	dir := folder(t, t.TempDir(), "mnist-lenet-epsilon", of(found93, plain), rows("0.92", "0.987")...)
+	folder(t, dir, "mnist-lenet-sample-size", of(found93, found93), header, fmt.Sprintf("a"+ran, "0.92"), "b,1,10,12,0.2,0.1,0.05,")
+	check := func(says string, verdict Verdict, ours, why string) {
+		t.Helper()
+		all, err := ReadFindings(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := found(t, all, says); f.Verdict != verdict || !strings.Contains(f.Ours, ours) || !strings.Contains(f.Why, why) {
+			t.Errorf("%s: %s, %s (%s); want %s, %s (%s)", says, f.Verdict, f.Ours, f.Why, verdict, ours, why)
+		}
+	}
+	for _, says := range []string{loses, bySize} {
+		check(says, Undecided, "less than 0.9870", "another step size")
+	}
+	folder(t, dir, "mnist-lenet-step-size", of(printed, printed, found93, found93, plain, plain),
+		rows("0.82", "0.97", "0.92", "0.96", "0.1", "0.987")...)
+	for _, says := range []string{loses, bySize} {
+		check(says, Reproduced, "0.0400 less than 0.9600", "of the same step size (mnist-lenet-step-size)")
+	}
+	check("the printed step size: "+loses, NotReproduced, "0.1500 less than 0.9700", "η₀ = 0.015 ends with 0.9200")
+	check("the printed step size: about 93 % at ε = 0.15", NotReproduced, "0.8200", "η₀ = 0.015 ends with 0.9200")
+	check("the printed step size: 98 % without noise", Undecided, "0.9700", "one seed")
+	folder(t, dir, "mnist-lenet-step-size", "0.5"+of(printed, printed, found93, found93)[1:], rows("0.82", "0.97", "0.92", "0.96")...)
+	check(loses, Undecided, "0.0400 less", "0.5 of the paper's K")
+}
+
 // That an accuracy is above a stated one has no margin, and one seed does not decide what is near.
 func TestVerdictsWithoutAMargin(t *testing.T) {
 	for _, c := range []struct {
