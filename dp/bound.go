@@ -103,12 +103,10 @@ var ErrNotCovered = errors.New("not covered")
 //   - another error, if an event or an argument is invalid;
 //   - context.Cause(ctx), soon after ctx is cancelled. An answer may take seconds.
 type Accountant interface {
-	// Name returns the accountant's name, which is printed with its numbers.
+	// Name returns the accountant's name, such as "pld". It is printed with each ε.
 	Name() string
-	// Epsilon bounds the least ε such that the release is (ε, δ)-differentially
-	// private, for δ in (0, 1).
+	// Epsilon bounds the least ε such that all events together are (ε, δ)-differentially private, for δ in (0, 1).
 	Epsilon(ctx context.Context, events []Event, delta float64) (Bound, error)
-	// Delta bounds the least δ such that the release is (ε, δ)-differentially
-	// private, for ε ≥ 0.
+	// Delta bounds the least δ such that all events together are (ε, δ)-differentially private, for ε ≥ 0.
 	Delta(ctx context.Context, events []Event, epsilon float64) (Bound, error)
 }

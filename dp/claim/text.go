@@ -21,7 +21,8 @@ const shown = 5
 func up(v float64) string   { return decimal.Up(v, shown) }
 func down(v float64) string { return decimal.Down(v, shown) }
 
-// Unit says what a privacy statement counts for a record: the rounds of one client, or of all clients.
+// Unit names the rounds that the ε of a privacy statement counts for a record: those of one client, or of all
+// clients.
 type Unit string
 
 // These are the values of [Unit]. Their ε differ if several clients hold a record: PerClient counts the rounds of one
