@@ -283,7 +283,7 @@ func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 }
 
 // AddNoise sets u to sum plus the round's noise N(0, C²σ²I). u and sum must have equal lengths. The addition is in
-// float64, and only the noised sum is rounded to float32. With Exact and σ above 0, AddNoise also rounds the sum to
+// float64. The result is rounded to float32, which affects only what is already private. With Exact and σ above 0, AddNoise also rounds the sum to
 // whole multiples of a spacing of about Cσ·2^-40. The noise is a multiple of the same spacing.
 func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 	if m.Exact && m.NoiseMultiplier > 0 {

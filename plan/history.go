@@ -21,8 +21,9 @@ import (
 	"proactivedp/rng"
 )
 
-// History lists, as events, everything that was released so far about a record, with the filter that limits further
-// releases. [ReadHistory] reads it from a file, and [NextRequest] continues it.
+// History lists everything that was released so far about a record, as events. It also holds the filter (a privacy
+// budget that was fixed beforehand, see [rdp.Filter]) that limits further releases. [ReadHistory] reads a History
+// from a file, and [NextRequest] plans its next rounds.
 type History struct {
 	// Filter holds the limits that were fixed before the first release. It is nil if no filter is
 	// recorded.
@@ -30,7 +31,7 @@ type History struct {
 	// Late reports that Filter was recorded only after the first release. It is then only an assumption
 	// that its limits were fixed before.
 	Late   bool
-	Events []dp.Event // in the order of release
+	Events []dp.Event // all rounds and other releases, in the order of release
 	// Notes are warnings from the reports of the rounds, about what the events cannot express, for example
 	// data that ε does not cover. A privacy statement repeats them.
 	Notes []string

@@ -409,7 +409,7 @@ func (s *Setting) String() string {
 	return fmt.Sprintf("s = %d, T = %d, σ = %s", s.SampleSize, s.Rounds, up(s.Sigma, digits))
 }
 
-// WriteText writes the calibrated rounds and their privacy statement.
+// WriteText writes the calibrated rounds and their privacy statement to w, as text for people.
 func (c *Calibration) WriteText(w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err
@@ -485,7 +485,7 @@ func (f *Frontier) drawn() string {
 	return fmt.Sprintf(", %s sampling, redraw = %s", f.Sampling, f.Redraw)
 }
 
-// WriteText writes the rows as a table. A value that does not exist is "-".
+// WriteText writes the rows as a table for people. A value that does not exist is "-".
 func (f *Frontier) WriteText(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err
