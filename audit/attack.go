@@ -26,8 +26,8 @@ type Attack struct {
 // Rate is the result of an attack that uses one threshold: it guesses that a canary is a member if its
 // score is at least the threshold. A member is a canary in the training data.
 type Rate struct {
-	MaxFPR         float64  `json:"max_fpr"`             // the threshold is the lowest with a false-positive rate of at most this
-	Threshold      *float64 `json:"threshold,omitempty"` // nil if it is above all scores
+	MaxFPR         float64  `json:"max_fpr"`             // Threshold is the lowest one with an FPR (false-positive rate) of at most this
+	Threshold      *float64 `json:"threshold,omitempty"` // nil if the threshold is above all scores, so that no canary is guessed to be a member
 	FalsePositives int      `json:"false_positives"`
 	TruePositives  int      `json:"true_positives"`
 	FPR            float64  `json:"fpr"`
