@@ -200,10 +200,10 @@ func (r *Root) Stream(p Purpose, client uint32, round int) *Stream {
 	return s
 }
 
-// Peek returns the next random bytes of the stream without removing them. Use it, with [Stream.Skip], to
-// draw many numbers without a call for each. size, at most 128, is the number of bytes of the next draw.
-// The result has at least size bytes. If fewer are ready, Peek generates about want ≥ size bytes. The
-// result is valid until the next call.
+// Peek returns random bytes of the stream without removing them. Use it, with [Stream.Skip], to draw many numbers
+// with few calls. size, at most 128, is the number of bytes that the next draw needs, and the result has at least
+// that many. If the stream must generate more bytes for that, it generates about want of them; want must be at least
+// size. The result is valid until the next call of a method of the stream.
 func (s *Stream) Peek(size, want int) []byte {
 	if s.pos+size > s.have {
 		s.refill(size, want)
@@ -211,9 +211,9 @@ func (s *Stream) Peek(size, want int) []byte {
 	return s.buf[s.pos:s.have]
 }
 
-// Skip removes the next n bytes of the stream, which Peek must have returned. n must be a multiple of the size that Peek
-// was given, the bytes of one draw. Then each draw gets the same bits, whether draws are peeked at one by one or many at
-// a time.
+// Skip removes the next n bytes of the stream, which [Stream.Peek] must have returned. n must be a multiple of the
+// size that Peek was given, so that only whole draws are removed. Then each draw gets the same bits, no matter how
+// many draws are taken after one call of Peek.
 func (s *Stream) Skip(n int) { s.pos += n }
 
 // refill makes the next n bytes available, and about want ≥ n bytes if possible. The amount never
