@@ -116,7 +116,7 @@ func Made() []byte { return made }
 // generator comes before the version in a page.
 const generator = `<meta name="generator" content="proactivedp `
 
-// PageVersion returns the version that is written in a page from [Page], or "" if there is none.
+// PageVersion returns the version that is written in a page from [Page], or "" if page contains no version.
 func PageVersion(page []byte) string {
 	_, after, found := bytes.Cut(page, []byte(generator))
 	version, _, ended := bytes.Cut(after, []byte(`"`))
