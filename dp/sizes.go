@@ -120,8 +120,8 @@ func ParseSizes(text string) (Sizes, error) {
 	return p, nil
 }
 
-// MaxRounds is the largest number of rounds of one client. If sizes differ or a delay depends on them, a run keeps 8
-// bytes for each round, so 160 MB at the most. Otherwise its memory does not grow with the rounds.
+// MaxRounds is the largest number of rounds of one client. If batch sizes vary, or if a delay depends on them, a run
+// keeps 8 bytes for each round, so at most 160 MB. Otherwise its memory does not grow with the number of rounds.
 const MaxRounds = 20_000_000
 
 // Run says how many rounds fit into a given number K of gradient computations, if round i computes s_i gradients (its

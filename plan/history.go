@@ -28,8 +28,8 @@ type History struct {
 	// Filter holds the limits that were fixed before the first release. It is nil if no filter is
 	// recorded.
 	Filter *rdp.Limits
-	// Late reports that Filter was recorded only after the first release. It is then only an assumption
-	// that its limits were fixed before.
+	// Late reports that Filter was recorded only after the first release. That its limits were already fixed before
+	// the first release is then only an assumption.
 	Late   bool
 	Events []dp.Event // all rounds and other releases, in the order of release
 	// Notes are warnings from the reports of the rounds, about what the events cannot express, for example
@@ -37,7 +37,7 @@ type History struct {
 	Notes []string
 }
 
-// AddNotes adds the notes that h does not have yet.
+// AddNotes adds the given notes (warnings, see Notes) to h, except for those that h already has.
 func (h *History) AddNotes(notes ...string) {
 	for _, note := range notes {
 		if !slices.Contains(h.Notes, note) {

@@ -20,11 +20,11 @@ type Method string
 // RDP and PLD cannot count sample sizes that vary. If batch sizes vary (θ, the largest size divided by the mean s, is
 // above 1), they count every round at the largest size ⌊θs⌋, which costs at least as much.
 const (
-	ClosedForm Method = "closed-form"         // the paper's Theorem simpleF with the corrected constant γ (see closedform.Form)
+	ClosedForm Method = "closed-form"         // the paper's Theorem simpleF with the corrected γ (see closedform.Form): an upper bound
 	Printed    Method = "closed-form-printed" // Theorem simpleF with γ as the paper prints it; no guarantee
-	Paper      Method = "paper"               // as the paper ran it: the printed γ after one iteration from 2; no guarantee
-	RDP        Method = "rdp"                 // Rényi differential privacy
-	PLD        Method = "pld"                 // certified interval from privacy loss distributions
+	Paper      Method = "paper"               // γ as the paper's experiments had it, one step of an iteration from 2; no guarantee
+	RDP        Method = "rdp"                 // the accountant of package dp/rdp (Rényi differential privacy): an upper bound
+	PLD        Method = "pld"                 // the tight accountant of package dp/pld: a certified interval
 )
 
 // ParseMethod returns the Method with the given name. The error lists all names.

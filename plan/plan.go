@@ -102,10 +102,9 @@ type Plan struct {
 	// Noise names the source of the noise of the run, if the request names one (Request.Root).
 	Noise rng.Name `json:"noise,omitzero"`
 
-	// Conditions are the conditions under which the paper's Theorems Main and simpleF hold, each with
-	// whether the plan meets it. Only a closed form has them. They are evaluated for the planned run,
-	// whose epochs are sT/N in whole rounds, or for TMinReal and SMaxReal if there is no run. A feasible
-	// plan need not meet those of Main.
+	// Conditions are the requirements of the paper's Theorems Main and simpleF, each with whether the plan meets it.
+	// Only plans by a closed form have them. They are evaluated for the planned run, whose epochs are sT/N in whole
+	// rounds, or for TMinReal and SMaxReal if there is no run. A feasible plan need not meet the conditions of Main.
 	Conditions []closedform.Condition `json:"conditions"`
 
 	// Signal is the size of the run's summed gradients compared with the noise, as a fraction of that of full
@@ -118,7 +117,7 @@ type Plan struct {
 	// accountant makes the plan. It is nil if the theorem does not cover the question.
 	Theorem *Theorem `json:"closed_form,omitempty"`
 
-	// Tight is what a tight accountant allows; see [Plan.Tighten].
+	// Tight has the ε, the batch size and the noise that a tight accountant allows. [Plan.Tighten] sets it.
 	Tight *Tight `json:"tight,omitempty"`
 
 	batches int // t of Allocation; 0 if it is not known yet
@@ -132,9 +131,9 @@ type Theorem struct {
 	Epsilon *float64 `json:"epsilon_upper,omitempty"` // the theorem's ε for the plan's run, if only σ was given
 }
 
-// Run is the run of a plan, in whole numbers: T rounds with batch size s. If the plan gives epochs, [Rounds] says how
-// T follows from them. With random allocation of N records to t batches, the mean batch size is N/t, and s is at
-// least this mean.
+// Run is the training that a plan proposes, in whole numbers: T rounds with batch size s. If the plan gives epochs,
+// [Rounds] says how T follows from them. With random allocation of N records to t batches, the mean batch size is
+// N/t, and s is at least this mean.
 type Run struct {
 	SampleSize    int     `json:"sample_size"`       // batch size s; the mean batch size if batch sizes vary (θ > 1, see [Plan])
 	MaxSampleSize int     `json:"max_sample_size"`   // largest batch size, ⌊θs⌋

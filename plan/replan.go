@@ -38,17 +38,17 @@ type NextRequest struct {
 	// fixed before the first release is then only an assumption.
 	Late bool
 
-	// Root is the public name of the source of the noise of the further rounds, see rng.Name. If it is not
-	// given, it is the last numbered seed that Past names. The further rounds are a new run of this
-	// source, with the number after the last run in Past.
+	// Root is the public name of the source of noise (a seed or a secret) of the further rounds, see rng.Name. If it
+	// is not given, it is the last numbered seed that Past names. The further rounds are a new run of this source,
+	// with the number after the last run in Past.
 	Root string
 
 	// Notes are warnings about the past rounds, see [History].
 	Notes []string
 
-	// Clients is the number of clients that run the next rounds, in [1, 1e6]; if not given, 1. If Shared
-	// is set, every client holds every record, and a record pays for the rounds of all of them. Past must
-	// already list the rounds of all clients.
+	// Clients is the number of clients that run the next rounds, in [1, 1e6]; if not given, 1. If Shared is true,
+	// every client holds every record, and the ε of a record counts the rounds of all clients. Past must always list
+	// the rounds of all clients that hold the record.
 	Clients int
 	Shared  bool
 }
@@ -164,8 +164,8 @@ type Next struct {
 	// the accountant gives no answer.
 	Past *dp.Bound `json:"past,omitempty"`
 
-	// Noise names the source of the noise of the next rounds, which differs from those of the past rounds.
-	// If it is empty, the noise is assumed to be independent of the past.
+	// Noise names the source of the noise of the next rounds. It differs from the sources of the past rounds. If
+	// Noise is empty, the noise of the next rounds is assumed to be independent of the past.
 	Noise rng.Name `json:"noise,omitzero"`
 
 	// FixedBeforehand repeats the field of [NextRequest]. Filter is the filter that limits all rounds; it is nil if
@@ -183,7 +183,7 @@ type Next struct {
 	// no answer.
 	Feasible bool      `json:"feasible"`
 	Reason   string    `json:"reason,omitempty"`
-	Run      *Run      `json:"run,omitempty"` // of one client
+	Run      *Run      `json:"run,omitempty"` // next rounds of one client
 	Bound    *dp.Bound `json:"bound,omitempty"`
 	Composed *dp.Bound `json:"composed,omitempty"`
 	Clients  int       `json:"clients"`

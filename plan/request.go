@@ -52,14 +52,14 @@ type Request struct {
 	// sampling and PLD.
 	Group int `json:"group,omitempty"`
 
-	// Clients is the number of clients, in [1, 1e6]; if not given, 1. If the data is Shared, all of
-	// them hold each record, and a record pays for the rounds of all.
+	// Clients is the number of clients, in [1, 1e6]; if not given, 1. If Shared is true, every client holds every
+	// record, and the ε of a record counts the rounds of all clients.
 	Clients int  `json:"clients,omitempty"`
 	Shared  bool `json:"shared,omitempty"`
 
-	// Root is the public name of the source of the noise, see rng.Name. The planned rounds are run 0 of
-	// this source. Rounds that are planned later get the next numbers. If Root is not given, the plan does
-	// not name its noise.
+	// Root is the public name of the source of the noise (a seed or a secret), see rng.Name. The planned rounds are
+	// run 0 of this source, and rounds that are planned later get the next run numbers. If Root is not given, the
+	// plan does not name its noise.
 	Root string `json:"root,omitempty"`
 }
 

@@ -89,8 +89,9 @@ func Epsilon(sigma, delta float64) (float64, error) {
 	}
 }
 
-// H returns the function h of the paper's Theorem simpleF, h(x) = (√(1+(e/x)²) - e/x)², for x > 0. It
-// increases from 0 to 1. The theorem needs it because at the noise multiplier σ, a denominator of [RHS], σ(1-ᾱ) - 2e√ᾱ, is 0 at ᾱ = h(σ) and positive below.
+// H returns h(x) = (√(1+(e/x)²) - e/x)², a function of the paper's Theorem simpleF, for x > 0. It increases from 0 to
+// 1. The theorem limits ᾱ by h(σ), because a denominator of [RHS], σ(1-ᾱ) - 2e√ᾱ, is 0 at ᾱ = h(σ) and positive for
+// smaller ᾱ.
 func H(x float64) float64 {
 	r := rootH(x)
 	return r * r
@@ -102,6 +103,7 @@ func rootH(x float64) float64 {
 	return 1 / (math.Hypot(1, c) + c)
 }
 
-// G returns the function g(x) = min{1/(ex), h(x)} in the paper's Theorem simpleF, for x > 0; for h see
-// H. It is h(x) for x < 2.467 and 1/(ex) for larger x.
+// G returns g(x) = min{1/(ex), h(x)}, a function of the paper's Theorem simpleF, for x > 0; for h see [H]. The
+// theorem limits the largest sample rate by g(σ_eq), with σ_eq from [Sigma]. g(x) is h(x) for x < 2.467 and 1/(ex)
+// for larger x.
 func G(x float64) float64 { return min(1/(math.E*x), H(x)) }

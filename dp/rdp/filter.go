@@ -22,8 +22,8 @@ type Limits struct {
 	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of all rounds together
 	Delta   float64 `json:"delta"`   // δ in (0, 1) of all rounds together
 
-	// Orders are the Rényi orders α that the filter uses: 1 to MaxOrders different numbers in (1, 1e10].
-	// Each of m orders gets δ/m, and Validate refuses an order that would let no round through with that.
+	// Orders are the Rényi orders α that the filter uses: 1 to MaxOrders different numbers in (1, 1e10]. Each of m
+	// orders gets the share δ/m of δ. Validate refuses an order that would let no round through with this share.
 	// [PlannedOrder] returns the best single order for a plan.
 	Orders []float64 `json:"orders"`
 }

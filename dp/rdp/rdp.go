@@ -38,8 +38,8 @@ import (
 // These are the limits of the noise multiplier and the sample rate for which the [Accountant] has an
 // answer. Outside of them, its error wraps dp.ErrNotCovered.
 const (
-	MinSigma, MaxSigma = 0.1, 1e6 // of the noise multiplier σ
-	MinRate            = 1e-30    // of the sample rate q
+	MinSigma, MaxSigma = 0.1, 1e6 // limits of the noise multiplier σ
+	MinRate            = 1e-30    // limit of the sample rate q
 )
 
 // The range of orders that are searched, by their distance from 1.
