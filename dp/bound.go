@@ -63,8 +63,8 @@ func (b Bound) JSON() BoundJSON {
 // MarshalJSON writes b with the keys of [BoundJSON].
 func (b Bound) MarshalJSON() ([]byte, error) { return json.Marshal(b.JSON()) }
 
-// UnmarshalJSON reads a Bound that MarshalJSON wrote. A lower end that is null or missing becomes 0. Any
-// other number that is null or missing becomes +Inf, so that it promises nothing.
+// UnmarshalJSON reads a Bound that MarshalJSON wrote. A lower end that is null or missing becomes 0. Any other number
+// that is null or missing becomes +Inf. So a missing number promises nothing.
 func (b *Bound) UnmarshalJSON(text []byte) error {
 	var j BoundJSON
 	if err := json.Unmarshal(text, &j); err != nil {

@@ -54,7 +54,7 @@ const (
 	Presence     Purpose = 14 // when a client leaves and returns
 	Labels       Purpose = 15 // which classes a client holds
 	HoldOut      Purpose = 16 // which training records are held out
-	Bounds       Purpose = 17 // the noise of private bounds of columns
+	Bounds       Purpose = 17 // noise for private lower and upper bounds of a table's columns
 	Persons      Purpose = 18 // which records of a person are used
 )
 
@@ -83,10 +83,10 @@ const (
 	MaxSecret = 1 << 10
 )
 
-// NewFromSecret returns the root of a secret of MinSecret to MaxSecret bytes. The secret must be uniform,
-// or at least as hard to guess as 16 uniform bytes (the key of AES-128). The same secret gives the same
-// root. So a client that restarts can continue its streams, but it must protect the secret as carefully as
-// its records. No secret gives the root of a numbered seed.
+// NewFromSecret returns the root of a secret of MinSecret to MaxSecret bytes. The secret must be uniform, or at least
+// as hard to guess as 16 uniform bytes (the key of AES-128). The same secret gives the same root. So a client that
+// restarts can continue its streams, but it must protect the secret as carefully as its records. The root of a secret
+// always differs from the root of a numbered seed.
 func NewFromSecret(secret []byte) (*Root, error) {
 	if len(secret) < MinSecret || len(secret) > MaxSecret {
 		return nil, fmt.Errorf("secret = %d bytes, must be in [%d, %d]", len(secret), MinSecret, MaxSecret)

@@ -27,8 +27,8 @@ type View struct {
 	Reason       string   `json:"reason,omitempty"`
 }
 
-// ClosedForm has the claims by the paper's closed form, with the keys of [Report]. The fields before PerClient repeat
-// those of PerRecord.
+// ClosedForm has the claims by the paper's closed form, in the same layout as [Report]. The fields before PerClient
+// repeat those of PerRecord.
 type ClosedForm struct {
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Accountant   string   `json:"accountant"`

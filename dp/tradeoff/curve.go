@@ -23,7 +23,8 @@ type Label struct {
 	Sampling   dp.Sampling  `json:"sampling,omitempty"`
 }
 
-// Point is a point of a curve: the type I error α and the type II error β = f(α).
+// Point is a point of a curve: the type I error α (an attacker's false-positive rate) and the type II error β = f(α)
+// (the false-negative rate).
 type Point struct {
 	Alpha float64 `json:"alpha"`
 	Beta  float64 `json:"beta"`
