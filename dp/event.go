@@ -121,16 +121,17 @@ type Event struct {
 	// Truncated is the largest number of records in a batch of Poisson sampling, if larger batches are cut to it by
 	// any rule. N must then be known. 0 means that batches are not cut.
 	Truncated int `json:"truncated_batch_size,omitempty"`
-	// Redraw is required for Allocation and optional for Shuffle. The Count rounds of such an event are
-	// consecutive and begin with an epoch: they are the rounds of one draw (Once), or of one sequence
-	// of draws (EachEpoch). Rounds of another draw are a separate Event, even if all fields are equal.
+	// Redraw says whether each epoch assigns the records to rounds anew. It is required for Allocation and optional
+	// for Shuffle. The Count rounds of such an event are consecutive, and the first one begins an epoch. Rounds of
+	// another draw, for example those of another client, are a separate Event, even if all fields are equal.
 	Redraw Redraw `json:"redraw,omitempty"`
 	// Group is the largest number of records of one person, if (ε, δ) is to hold for the person. 0
 	// and 1 mean a single record.
 	Group int `json:"group,omitempty"`
 	Count int `json:"count"` // number of rounds
-	// Other is empty for rounds of training. Otherwise it names another mechanism, and Sampling must be
-	// Unsampled. Epsilon, Delta and Rho are parameters of some of these mechanisms, and 0 for all others.
+	// Other is empty for rounds of training. Otherwise it names another mechanism, for example [LaplaceNoise], and
+	// Sampling must be Unsampled. Epsilon, Delta and Rho are parameters of some of these mechanisms, and 0 for all
+	// others.
 	Other   Other   `json:"mechanism,omitempty"`
 	Epsilon float64 `json:"epsilon,omitempty"`
 	Delta   float64 `json:"delta,omitempty"`
@@ -152,9 +153,9 @@ func (e Event) SampleRate() float64 {
 	return float64(e.SampleSize) / float64(e.DatasetSize)
 }
 
-// ExpectedSize returns the expected number of records in a round: SampleSize, or N/t rounded up for
-// Allocation with t rounds in an epoch. It is 0 if the event gives only its
-// Rate, without a number of records. The event must be valid.
+// ExpectedSize returns the expected number of records in a round. It is SampleSize or, for Allocation with t rounds
+// in an epoch, N/t rounded up. It is 0 if the event gives only its Rate, without a number of records. The event must
+// be valid.
 func (e Event) ExpectedSize() int {
 	if e.Sampling == Allocation {
 		t := e.Batches()

@@ -23,7 +23,7 @@ type Mechanism struct {
 	Adjacency       Adjacency
 	ClipNorm        float64 // C > 0, the largest norm of one record's gradient
 	NoiseMultiplier float64 // σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
-	DatasetSize     int     // N, the records that the client holds
+	DatasetSize     int     // number of records N that the client holds
 	Sizes           Sizes   // the sample size s_i of each round; under Poisson sampling, its expected value
 	// Batches is t, the number of rounds in one epoch of Allocation, and 0 for any other sampling. It must
 	// be a constant of the plan and must not be computed from the records. Sizes then holds one size, which
@@ -321,9 +321,9 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 	return nil
 }
 
-// LargestRelease returns a bound on the norm of a round's release: the norm exceeds it with probability at
-// most tail in (0, 1), whatever the records are. params is the number of coordinates, and size is the
-// expected batch size. It fails for a nil m, for a sampling that no mechanism draws, and for Allocation
+// LargestRelease returns a bound on the norm of a round's release. Whatever the records are, the norm exceeds the
+// bound with probability at most tail, which must be in (0, 1). params is the number of coordinates, and size is the
+// expected batch size. LargestRelease fails for a nil m, for a sampling that no mechanism draws, and for Allocation
 // with invalid Batches.
 func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, error) {
 	// Let C be the clipping norm, σ the noise multiplier, d = params and L = ln(2/tail). Bernstein's

@@ -52,7 +52,8 @@ func Compose(releases ...[]Event) ([]Event, error) {
 	return slices.Concat(releases...), nil
 }
 
-// CheckNoise returns the error of [Compose] for the events of the ledgers. It needs no memory for a list of them.
+// CheckNoise returns the error that [Compose] returns for the events of the ledgers, but without making a list of
+// them.
 func CheckNoise(ledgers []Ledger) error {
 	seen := runs{}
 	for i := range ledgers {
@@ -139,9 +140,9 @@ type Release struct {
 	Events []Event  `json:"events"`
 }
 
-// UnmarshalJSON reads a release. If the file names the source of the noise, each event gets this name as its Noise. The
-// client in it is [AllClients] (any client of the run), because the file does not name one. An unknown key and an invalid
-// event are errors.
+// UnmarshalJSON reads a release. If the file names the source of the noise, each event gets this name as its Noise,
+// with the client [AllClients] (any client of the run), because the file names no client. An unknown key and an
+// invalid event are errors.
 func (r *Release) UnmarshalJSON(text []byte) error {
 	var read struct {
 		Noise  rng.Name     `json:"noise,omitzero"`

@@ -66,10 +66,10 @@ type Plan struct {
 	SMaxReal *float64 `json:"s_max_real"` // number of gradients K divided by TMinReal, before it is rounded down to SMax
 	Binding  string   `json:"binding"`    // what determines TMin: condition "treq1" or "treq3" of Theorem simpleF (see closedform.Conditions), or "epsilon"
 
-	// TMinAsym is the paper's approximation of TMin, T = θ²k²/(2ε), at most 2^53. Here k is the number of
-	// epochs, and θ the largest batch size divided by the mean one. SMaxAsym is the batch size for this T,
-	// at most K. Neither is a bound, so no guarantee holds for them. They are nil if another accountant
-	// than the closed form makes the plan.
+	// TMinAsym is the paper's approximation of TMin, T = θ²k²/(2ε), at most 2^53. Here k is the number of epochs, and
+	// θ the largest batch size divided by the mean one. SMaxAsym is the batch size with which k epochs take this
+	// number of rounds, at most K. No guarantee holds for either number, because they are not bounds. They are nil if
+	// the plan's method is not a closed form.
 	TMinAsym *int `json:"t_min_asym"`
 	SMaxAsym *int `json:"s_max_asym"`
 

@@ -32,8 +32,8 @@ type Allowed struct {
 	LeastNoise *Setting `json:"least_noise,omitempty"`
 }
 
-// Setting is a run that differs from the plan's run in one number. A tight accountant proves that it is within the
-// plan's budget.
+// Setting is a run like the plan's, but with another batch size or with another noise multiplier. A tight accountant
+// proves that it is within the plan's budget.
 type Setting struct {
 	Sigma        float64 `json:"sigma"`
 	SampleSize   int     `json:"sample_size"` // batch size; the mean batch size if batch sizes vary (θ > 1, see [Plan])

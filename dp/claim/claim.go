@@ -32,7 +32,7 @@ type Claim struct {
 	Epsilon      *float64     `json:"epsilon"`
 	EpsilonUpper *float64     `json:"epsilon_upper"`
 	Delta        float64      `json:"delta"`
-	Kind         dp.Kind      `json:"kind,omitempty"` // absent if no ε is claimed
+	Kind         dp.Kind      `json:"kind,omitempty"` // how ε relates to the true value; absent in JSON if no ε is claimed
 	Accountant   string       `json:"accountant"`
 	Adjacency    dp.Adjacency `json:"adjacency"`
 	Sampling     dp.Sampling  `json:"sampling"`
@@ -105,7 +105,8 @@ func (c Claim) Plus(epsilon float64, why string) Claim {
 	return c
 }
 
-// Least returns the claim with the smaller upper end of ε, of c and o. Both claims must be about the same release.
+// Least returns c, or c with the ε, Kind and Reason of o if the upper end of o's ε is smaller. Both claims must be
+// about the same release.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,

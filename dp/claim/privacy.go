@@ -50,7 +50,7 @@ func OfClients(
 
 // OfLedgers does the same as [OfClients], for clients that released the rounds in their ledgers. PerClient
 // is the claim of the client with the largest ε. The error wraps dp.ErrSharedNoise if two ledgers name the
-// same client of the same run, for example of two trainings with the same seed.
+// same client of the same run, for example because two trainings used the same seed.
 func OfLedgers(
 	ctx context.Context, acc dp.Accountant, ledgers []dp.Ledger, shared bool, delta float64,
 ) (Privacy, error) {

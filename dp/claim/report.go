@@ -18,7 +18,7 @@ type View struct {
 	Epsilon      *float64 `json:"epsilon"`
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Delta        float64  `json:"delta"`
-	Kind         dp.Kind  `json:"kind,omitempty"`  // absent if no ε is claimed
+	Kind         dp.Kind  `json:"kind,omitempty"`  // how ε relates to the true value; absent in JSON if no ε is claimed
 	Group        int      `json:"group,omitempty"` // largest number of records of one person, if ε is for a person; see Claim
 	DatasetSize  int      `json:"dataset_size"`
 	Rounds       int      `json:"rounds"`
@@ -32,7 +32,7 @@ type View struct {
 type ClosedForm struct {
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Accountant   string   `json:"accountant"`
-	Kind         dp.Kind  `json:"kind,omitempty"` // absent if no ε is claimed
+	Kind         dp.Kind  `json:"kind,omitempty"` // how ε relates to the true value; absent in JSON if no ε is claimed
 	Reason       string   `json:"reason,omitempty"`
 	PerClient    View     `json:"per_client"`
 	PerRecord    View     `json:"per_record"`
@@ -50,7 +50,7 @@ type Report struct {
 	Delta           float64      `json:"delta"`
 	NoiseMultiplier float64      `json:"noise_multiplier"`
 	Accountant      string       `json:"accountant"`
-	Kind            dp.Kind      `json:"kind,omitempty"` // absent if no ε is claimed
+	Kind            dp.Kind      `json:"kind,omitempty"` // how ε relates to the true value; absent in JSON if no ε is claimed
 	Adjacency       dp.Adjacency `json:"adjacency"`
 	Sampling        dp.Sampling  `json:"sampling"`
 	Group           int          `json:"group,omitempty"` // largest number of records of one person, if all claims are for a person; see Claim

@@ -1,7 +1,7 @@
 // Package closedform implements the paper's theorems about DP-SGD: formulas that give (ε, δ) directly from
 // noise, batch sizes and number of rounds. They are Theorem Main and the more general Theorems simpleF and
-// thm1 (names like these are labels in the paper's source). The package also has the planning formulas
-// that follow: limits of rounds and sizes, growing sizes, and the reuse of a data set.
+// thm1 (names like these are labels in the paper's source). The package also has planning formulas
+// that follow from the theorems: limits of rounds and sizes, growing sizes, and the reuse of a data set.
 //
 // The theorems hold only for add-or-remove adjacency and Poisson sampling: under replace-one adjacency
 // some settings meet all conditions and cost more than ε. The theorems are upper bounds. For constant

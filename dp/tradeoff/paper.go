@@ -53,7 +53,8 @@ func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	return p.guarantees(target, n, func(float64) (bool, error) { return true, nil })
 }
 
-// Label returns the [Label] of a curve from [Paper.AtRounds] or [Paper.ForAllRounds], with the given name.
+// Label returns the [Label] of a curve from [Paper.AtRounds] or [Paper.ForAllRounds], with the given name. It says
+// that the curve is a lower one, proved by the closed form for Poisson sampling under add-or-remove adjacency.
 func (Paper) Label(name string) Label {
 	return Label{name, Lower, "closed-form", dp.AddOrRemove, dp.Poisson}
 }
