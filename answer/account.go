@@ -26,7 +26,7 @@ type AccountQuestion struct {
 	File       string     `json:"file,omitempty"`       // text of a file of rounds, see ReadRounds; may be given instead of Events
 	Delta      float64    `json:"delta,omitempty"`      // δ in (0, 1); the answer is then ε
 	Epsilon    *float64   `json:"epsilon,omitempty"`    // ε, at least 0; may be given instead of Delta, and the answer is then δ
-	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or "all"; "" means "all"
+	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or AllAccountants, which "" also means
 	Accuracy   float64    `json:"accuracy,omitempty"`   // relative width of the certified intervals of pld; 0 means pld.DefaultAccuracy
 	Notes      []string   `json:"-"`                    // warnings about the events, see plan.History
 }

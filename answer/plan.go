@@ -21,7 +21,7 @@ type PlanQuestion struct {
 	Sizes    []int   `json:"sizes,omitempty"`    // batch sizes to compare within the same budget; may be given instead of SampleSize
 	Tight    bool    `json:"tight,omitempty"`    // also return what the tight accountant pld allows, and the recommended batch size
 	Points   int     `json:"points,omitempty"`   // approximate number of rows of the frontier, in [2, MaxPoints]; 0 means no frontier
-	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0 means plan.Accuracy
+	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the certified intervals of pld; 0 means plan.Accuracy
 	Code     bool    `json:"code,omitempty"`     // also return the plan as commands of this program, and in the formats of package libraries
 }
 

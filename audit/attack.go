@@ -19,7 +19,8 @@ type Attack struct {
 	AUCLow  float64 `json:"auc_low"`
 	AUCHigh float64 `json:"auc_high"`
 	Rates   []Rate  `json:"rates"`
-	// Curve is the ROC curve: for each score, as a threshold, how many canaries have it or a higher one.
+	// Curve is the ROC curve: for each score as a threshold, it counts the members and the other canaries with at
+	// least this score.
 	Curve []Rate `json:"-"`
 }
 

@@ -25,7 +25,7 @@ type Options struct {
 	FaultSize  float64 // size of the fault, see Fault.Unit; 0 means the first of Fault.Sizes
 	Runner     Runner
 	Seed       uint64
-	Runs       int      // trainings of the largest probe with the canary, and as many without, in [MinRuns, MaxRuns]
+	Runs       int      // number of trainings of the largest probe with the canary, and also without it; in [MinRuns, MaxRuns]
 	Delta      float64  // δ of the claims, in [1e-15, 0.5]; the one-run probe chooses a smaller one
 	Confidence float64  // probability that all lower bounds hold, in [0.5, 1 - 1e-9]
 	Courses    []Course // courses (see Course) to audit in addition to this package's probes

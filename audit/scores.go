@@ -285,7 +285,8 @@ func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
 	return err
 }
 
-// ScoresReport is the result of Scores.Audit.
+// ScoresReport is the result of Scores.Audit: two lower bounds on the ε of the attacked training, and how well the
+// attack recognises members (canaries in the training data).
 type ScoresReport struct {
 	// EpsilonLowerBound is the largest ε that the scores refute, or 0 if they refute none. Its only assumption about
 	// the training is that fair coins decided which canaries were members.

@@ -13,10 +13,10 @@ type Kind string
 
 // These are the values of [Kind].
 const (
-	Exact         Kind = "exact"         // the number is the true value, to rounding
-	Interval      Kind = "interval"      // the true value lies in [lower, upper]
-	Upper         Kind = "upper"         // the true value is at most the number
-	Approximation Kind = "approximation" // the number may be below the true value: no guarantee
+	Exact         Kind = "exact"         // the computed ε or δ is the true value, to rounding
+	Interval      Kind = "interval"      // the true value lies between the lower and the upper end
+	Upper         Kind = "upper"         // the true value is at most the computed ε or δ
+	Approximation Kind = "approximation" // the computed ε or δ may be below the true value: no guarantee
 )
 
 // Bound is an accountant's answer: ε at a given δ, or δ at a given ε. It also holds everything that must

@@ -67,8 +67,8 @@ type Redraw string
 
 // These are the values of Redraw.
 const (
-	EachEpoch Redraw = "epoch" // each epoch draws anew
-	Once      Redraw = "once"  // one draw is kept for all epochs
+	EachEpoch Redraw = "epoch" // each epoch assigns the records to rounds anew
+	Once      Redraw = "once"  // one assignment is kept for all epochs
 )
 
 // Redraws lists the names that [ParseRedraw] knows.
@@ -114,7 +114,7 @@ func parse[T ~string](what, name string, known []T) (T, error) {
 type Event struct {
 	Sampling        Sampling  `json:"sampling"`
 	Adjacency       Adjacency `json:"adjacency"`
-	NoiseMultiplier float64   `json:"noise_multiplier"`       // σ ≥ 0
+	NoiseMultiplier float64   `json:"noise_multiplier"`       // noise multiplier σ ≥ 0: the noise has standard deviation C·σ
 	SampleSize      int       `json:"sample_size,omitempty"`  // batch size s; under Poisson sampling, its expected value
 	DatasetSize     int       `json:"dataset_size,omitempty"` // number of records N; of two neighbouring data sets, the larger
 	Rate            float64   `json:"sample_rate,omitempty"`  // sample rate q in (0, 1]; 0 means s/N. With Allocation or Truncated, N may be given too

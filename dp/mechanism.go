@@ -21,8 +21,8 @@ import (
 type Mechanism struct {
 	Sampling        Sampling
 	Adjacency       Adjacency
-	ClipNorm        float64 // C > 0, the largest norm of one record's gradient
-	NoiseMultiplier float64 // σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
+	ClipNorm        float64 // clipping norm C > 0, the largest norm of one record's gradient
+	NoiseMultiplier float64 // noise multiplier σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
 	DatasetSize     int     // number of records N that the client holds
 	Sizes           Sizes   // the sample size s_i of each round; under Poisson sampling, its expected value
 	// Batches is t, the number of rounds in one epoch of Allocation, and 0 for any other sampling. It must

@@ -12,7 +12,7 @@ import (
 // Sizes is a sequence of sample sizes s_0, s_1, …: a client samples s_i records in round i, exactly or
 // on average. Implementations are immutable.
 type Sizes interface {
-	// At returns s_i ≥ 1 for a round i ≥ 0.
+	// At returns s_i, the sample size of round i ≥ 0. It is at least 1.
 	At(i int) int
 	// String returns the sequence in the form that ParseSizes reads.
 	String() string

@@ -23,8 +23,8 @@ const (
 // and number of rounds. The third one must be 0, and Calibrate finds it. All rounds have the same noise multiplier
 // and sample rate.
 type Target struct {
-	Epsilon    float64 `json:"epsilon"`               // ε in [1e-8, 1e4]
-	Delta      float64 `json:"delta"`                 // δ in [1e-300, 1)
+	Epsilon    float64 `json:"epsilon"`               // ε of the budget, in [1e-8, 1e4]
+	Delta      float64 `json:"delta"`                 // δ of the budget, in [1e-300, 1)
 	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier σ in [0.05, 1e6]
 	SampleRate float64 `json:"sample_rate,omitempty"` // sample rate q in [1e-9, 1]
 	Steps      int     `json:"steps,omitempty"`       // number of rounds T in [1, 1e9], counting the rounds of all clients that hold the record

@@ -19,11 +19,11 @@ import (
 // in its appendix "DP Calculator". A letter with the subscript j, such as k_j, is about the further rounds.
 type NextRequest struct {
 	Past    []dp.Event // all earlier rounds that use the record, of all clients, with the same sampling and adjacency
-	N       int        // records in the data set; if not given, that of the last event
+	N       int        // number of records in the data set; if not given, that of the last event of Past
 	Epochs  float64    // epochs of the further rounds, k_j in [1e-6, 1e9]
 	Sigma   float64    // noise multiplier of the further rounds, in [0.05, 1e6]; if not given, the least of closedform.Sigma(ε, δ) and those of Past
 	Epsilon float64    // ε_target in [1e-8, 1e4] for past and further rounds together; if not given, that of Recorded
-	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded, or dp.DefaultDelta(N) for a constant N ≥ 100
+	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded or, if N ≥ 100 never changed, dp.DefaultDelta(N)
 
 	// FixedBeforehand says that all rounds, past and further, and when to stop, were fixed before the first release.
 	// The accountant then computes one ε for all of them. Otherwise all rounds of the record go through one

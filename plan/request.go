@@ -35,8 +35,8 @@ type Request struct {
 	Epochs     float64 `json:"epochs"`                // number of epochs k = K/N in [1e-6, 1e9], where K ≤ 2^53 is the number of gradient computations
 	SampleSize int     `json:"sample_size,omitempty"` // batch size s, the mean if batch sizes vary; θs must be in [1, N]
 	Rounds     int     `json:"rounds,omitempty"`      // number of rounds T in [1, 2^53], of this client
-	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier in [0.05, 1e6]
-	Epsilon    float64 `json:"epsilon,omitempty"`     // ε in [1e-8, 1e4], of a record
+	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier σ in [0.05, 1e6]
+	Epsilon    float64 `json:"epsilon,omitempty"`     // ε of the budget of a record, in [1e-8, 1e4]
 	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); if not given, dp.DefaultDelta(N), which needs N ≥ 100 (methods Printed and Paper: 1/N)
 	Theta      float64 `json:"theta,omitempty"`       // θ = s_max/s̄, the largest batch size divided by the mean, in [1, 1e6]; if not given, 1: constant sizes
 

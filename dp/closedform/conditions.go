@@ -45,11 +45,11 @@ func Holds(cs []Condition, theorem string) bool {
 // Setting describes the run of one client, and the (ε, δ) that it should satisfy. In a real run, Rounds, Computed and
 // MaxSize are whole numbers. A planner may use other numbers.
 type Setting struct {
-	N        int     // size of the data set, in [1, MaxN]
+	N        int     // number of records N, in [1, MaxN]
 	Rounds   float64 // number of rounds T > 0
 	Computed float64 // K = Σ s_i > 0, the gradients that all rounds compute; K/N must be in [1e-20, 1e20]
 	MaxSize  float64 // largest batch size s_max, in [K/T, N]
-	Sigma    float64 // noise multiplier > 0
+	Sigma    float64 // noise multiplier σ > 0
 	Epsilon  float64 // ε in [1e-60, 1e30]
 	Delta    float64 // δ in [MinDelta, 1)
 }

@@ -11,7 +11,7 @@ import (
 // these ranges nothing overflows float64, and tests try their corners. For a value outside, the error names the
 // argument.
 const (
-	MinDelta = 1e-300 // δ must also be below 1
+	MinDelta = 1e-300 // least δ; δ must also be below 1
 	MaxN     = 1 << 53
 	// MinSigma is slightly above √2. At √2 and below, Theorem simpleF gives no ε. Between √2 and MinSigma, rounding
 	// would make ε noticeably larger.

@@ -16,7 +16,7 @@ const (
 	MinSigma, MaxSigma = 0.05, 1e6
 	MinRate            = 1e-12
 	MaxRounds          = 1e12
-	MinDelta           = 1e-100 // δ must also be below 1
+	MinDelta           = 1e-100 // least δ; δ must also be below 1
 	MaxEpsilon         = 1e6
 	// DefaultAccuracy is the default of [Accountant].Accuracy: the width of an interval divided by its upper end.
 	DefaultAccuracy = 1e-3

@@ -19,8 +19,8 @@ import (
 // the first release, without looking at the records, and write them down: the guarantee holds only for
 // limits that were fixed beforehand.
 type Limits struct {
-	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of all rounds together
-	Delta   float64 `json:"delta"`   // δ in (0, 1) of all rounds together
+	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of the budget, for all rounds together
+	Delta   float64 `json:"delta"`   // δ in (0, 1) of the budget, for all rounds together
 
 	// Orders are the Rényi orders α that the filter uses: 1 to MaxOrders different numbers in (1, 1e10]. Each of m
 	// orders gets the share δ/m of δ. Validate refuses an order that would let no round through with this share.

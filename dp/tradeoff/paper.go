@@ -12,9 +12,9 @@ import (
 // Appendix "Interpreting Theorem Main in the f-DP Framework": rounds of constant size, Poisson
 // sampling, add-or-remove adjacency, and at most K gradient computations on N records (k = K/N epochs).
 type Paper struct {
-	N     int     // size of the data set, at least 2
-	K     float64 // gradient computations, at least 1
-	Sigma float64 // noise multiplier, above √2
+	N     int     // number of records N, at least 2
+	K     float64 // largest number of gradient computations, at least 1
+	Sigma float64 // noise multiplier σ, above √2
 	// Gamma returns γ(σ, ε/k) of Theorem Main, as closedform.GammaAt does.
 	Gamma func(sigma, x float64) (float64, error)
 }

@@ -25,11 +25,11 @@ type Format string
 
 // These are the values of [Format] for code and for LaTeX.
 const (
-	Opacus     Format = "opacus"      // Python with PyTorch
-	TFPrivacy  Format = "tf-privacy"  // Python with TensorFlow
-	JAXPrivacy Format = "jax-privacy" // Python with JAX
-	Flower     Format = "flower"      // Python: clients of a federation that train with Opacus
-	LaTeX      Format = "latex"       // a paragraph and a table for a paper
+	Opacus     Format = "opacus"      // Python code for Opacus, with PyTorch
+	TFPrivacy  Format = "tf-privacy"  // Python code for TF Privacy, with TensorFlow
+	JAXPrivacy Format = "jax-privacy" // Python code for JAX Privacy, with JAX
+	Flower     Format = "flower"      // Python code for Flower: clients of a federation that train with Opacus
+	LaTeX      Format = "latex"       // a paragraph and a table for a paper, in LaTeX
 
 	// These short formats are only the few lines to add to a training loop that you already have. The loop keeps its
 	// optimizer.
@@ -62,7 +62,7 @@ type Release struct {
 	// More are rounds with other settings that follow after Event, the next phases of the training. [Flower] and
 	// [LaTeX] accept none. For [Records], Event and More may also be releases that are not rounds of training.
 	More  []dp.Event
-	Bound dp.Bound // the ε of a record, over all rounds that use it
+	Bound dp.Bound // bound on the ε of a record, over all rounds that use it
 	// Holders is the number of clients that hold each record. Each of them runs the rounds of Event and More. 0 means
 	// 1.
 	Holders int
