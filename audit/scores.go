@@ -163,8 +163,8 @@ type ScoresOptions struct {
 	Confidence float64 // probability that a bound holds, in [0.5, 1 - 1e-9]
 	// Guesses is the number of canaries to guess, an even number in [2, canaries]. The half with the highest scores
 	// are guessed to be members, and the half with the lowest scores are guessed not to be members. Choose Guesses
-	// without looking at Member. If it is 0, several numbers are tried, and they share the probability of error, 1 -
-	// Confidence.
+	// without looking at Member. If it is 0, several numbers are tried, and they share the probability of error,
+	// 1 - Confidence.
 	Guesses int
 	Seed    uint64 // seed of the random order among canaries with equal scores
 }

@@ -59,8 +59,8 @@ const smallest = 32
 // MaxPoints is the largest number of rows that may be requested from [Plan.Frontier].
 const MaxPoints = 1000
 
-// Frontier returns a table with the least noise multiplier for each of several batch sizes. points, in [1,
-// MaxPoints], is the approximate number of sizes. They form a geometric grid. The grid begins at 1/32 of the plan's
+// Frontier returns a table with the least noise multiplier for each of several batch sizes. points, in
+// [1, MaxPoints], is the approximate number of sizes. They form a geometric grid. The grid begins at 1/32 of the plan's
 // batch size, or at 1 if the plan has no run. It ends at the number of records N or the number of gradients K,
 // whichever is less. The plan's size is one of them. acc computes the columns AddOrRemove and ReplaceOne.
 func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Frontier, error) {

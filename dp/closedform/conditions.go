@@ -92,7 +92,8 @@ func (s Setting) validateRun() error {
 }
 
 // Conditions says by how much the run s meets each requirement of the paper's Theorems Main and simpleF,
-// with the given form of γ. The letters are those of the package comment; g is [G] and h is [H].
+// with the given form of γ. Each line below has the theorem, the name of a condition, and the condition. The letters
+// are those of the package comment; g is [G] and h is [H].
 //
 //	Main     sigma    σ ≥ σ_eq
 //	         delta    δ ≤ 1/N

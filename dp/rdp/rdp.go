@@ -52,7 +52,7 @@ const (
 // Bounds are of kind dp.Upper.
 //
 // It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples under
-// replace-one. It also covers releases that are not rounds (dp.Other), with rounds or without. All events
+// replace-one. It also covers releases that are not rounds (dp.Other), alone or together with rounds. All events
 // must have the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered
 // for other pairs of sampling and adjacency, events of different pairs, no events, σ outside [MinSigma,
 // MaxSigma], and q below MinRate.
