@@ -19,25 +19,25 @@ const AllAccountants = "all"
 // MostEvents is the largest number of events (kinds of rounds) that a question in JSON may have.
 const MostEvents = 500
 
-// AccountQuestion asks for the privacy cost of rounds for one record: ε at a given δ, or δ at a given ε. [Account]
-// answers it.
+// AccountQuestion asks what rounds cost one record in privacy: ε at a given δ, or δ at a given ε. [Account] answers
+// it.
 type AccountQuestion struct {
-	Events     []dp.Event `json:"events"`               // JSON may omit sampling (then poisson) and adjacency (then its natural one)
-	File       string     `json:"file,omitempty"`       // text of a file of rounds instead of events, see ReadRounds
-	Delta      float64    `json:"delta,omitempty"`      // in (0, 1): gives ε
-	Epsilon    *float64   `json:"epsilon,omitempty"`    // at least 0, instead of delta: gives δ
-	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or "all"; "" means "all"
-	Accuracy   float64    `json:"accuracy,omitempty"`   // relative width of the intervals of pld; 0 means pld.DefaultAccuracy
+	Events     []dp.Event `json:"events"`               // rounds, as events. JSON may omit sampling (then poisson) and adjacency (then the usual one for the sampling)
+	File       string     `json:"file,omitempty"`       // text of a file of rounds, see ReadRounds; may be given instead of Events
+	Delta      float64    `json:"delta,omitempty"`      // δ in (0, 1); the answer is then ε
+	Epsilon    *float64   `json:"epsilon,omitempty"`    // ε, at least 0; may be given instead of Delta, and the answer is then δ
+	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or AllAccountants, which "" also means
+	Accuracy   float64    `json:"accuracy,omitempty"`   // relative width of the certified intervals of pld; 0 means pld.DefaultAccuracy
 	Notes      []string   `json:"-"`                    // warnings about the events, see plan.History
 }
 
 // Accounting is the answer of one accountant: a bound, or the reason why it gives none.
 type Accounting struct {
-	Bound dp.Bound `json:"-"` // NaN if there is a reason instead
+	Bound dp.Bound `json:"-"` // the accountant's answer; its numbers are NaN if Reason says why there is none
 	dp.BoundJSON
 	Seconds   float64  `json:"seconds"`
 	Reason    string   `json:"reason,omitempty"`
-	Notes     []string `json:"notes,omitempty"` // see plan.History
+	Notes     []string `json:"notes,omitempty"` // warnings about the rounds, see plan.History
 	Statement string   `json:"statement,omitempty"`
 	Odds      *Odds    `json:"odds,omitempty"`
 }
@@ -87,9 +87,9 @@ func (q *AccountQuestion) read() error {
 	return nil
 }
 
-// Account answers an [AccountQuestion]. It returns one [Accounting] for each accountant that was asked,
-// also for those that do not cover the rounds. If none of them covers the rounds, Account returns an error
-// that wraps dp.ErrNotCovered.
+// Account answers an [AccountQuestion]. It returns one [Accounting] for each accountant that was asked. For an
+// accountant that does not cover the rounds, the Accounting has a Reason instead of a bound. If none of the
+// accountants covers the rounds, Account returns an error that wraps dp.ErrNotCovered.
 func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	if err := q.read(); err != nil {
 		return nil, err

@@ -17,8 +17,9 @@ import (
 // package dp/pld certifies.
 const MinAccuracy, MaxAccuracy = 1e-6, 0.5
 
-// Accountants returns every accountant (method that computes ε). The first one gives the sharpest guarantee. The
-// last one, gdp, is an approximation without a guarantee. accuracy is the relative width of the intervals of pld, in [MinAccuracy, MaxAccuracy].
+// Accountants returns every accountant (method that computes ε). The first one gives the sharpest guarantee. The last
+// one, gdp, is an approximation without a guarantee. accuracy is the relative width of the intervals of pld, in
+// [MinAccuracy, MaxAccuracy].
 func Accountants(accuracy float64) []dp.Accountant {
 	return []dp.Accountant{
 		pld.Accountant{Accuracy: accuracy}, rdp.Accountant{},

@@ -43,21 +43,21 @@ type Answer struct {
 	Error     *Problem     `json:"error,omitempty"`
 }
 
-// These are the values of Problem.Kind. They say why a question has no answer.
+// These are the values of Problem.Kind, the reasons why a question has no answer.
 const (
 	Wrong       = "wrong"       // the question is malformed, or a field is outside its range
 	NotCovered  = "not-covered" // no accountant covers the question
 	Infeasible  = "infeasible"  // no setting meets the budget
 	Unavailable = "unavailable" // something that the answer needs, such as a data set, is missing
-	Ended       = "ended"       // the time limit has passed, or the caller has gone
+	Ended       = "ended"       // the time limit has passed, or the caller has cancelled the question
 	Fault       = "fault"       // a bug in this program
 )
 
 // Problem says why a question has no answer. It is also an error.
 type Problem struct {
-	Kind     string        `json:"kind"`               // one of the constants
+	Kind     string        `json:"kind"`               // one of Wrong, NotCovered, Infeasible, Unavailable, Ended and Fault
 	Problems []string      `json:"problems"`           // all problems that were found, as text
-	Remedies plan.Remedies `json:"remedies,omitempty"` // changes, each of which alone gives an answer
+	Remedies plan.Remedies `json:"remedies,omitempty"` // changes to the question; each of them alone is enough to get an answer
 }
 
 // Error returns the problems, one on each line.
@@ -174,7 +174,8 @@ func countEvents(events []dp.Event) error {
 	return nil
 }
 
-// NewProblem turns an error into a Problem and finds its kind.
+// NewProblem turns an error into a Problem. If ctx is cancelled, its Kind is Ended. Otherwise the Kind follows from the
+// type of the error. An error that is or wraps a Problem is returned as that Problem.
 func NewProblem(ctx context.Context, err error) *Problem {
 	p := &Problem{Kind: Wrong, Problems: message.Lines(err)}
 	switch infeasible, own := (*plan.Infeasible)(nil), (*Problem)(nil); {

@@ -15,7 +15,7 @@ import (
 type CalibrateQuestion struct {
 	plan.Target
 	Accountant string  `json:"accountant,omitempty"` // one of AccountantNames; pld if not given
-	Accuracy   float64 `json:"accuracy,omitempty"`   // relative width of the intervals of pld; CalibrationAccuracy if not given
+	Accuracy   float64 `json:"accuracy,omitempty"`   // relative width of the certified intervals of pld; CalibrationAccuracy if not given
 }
 
 // Calibration is the answer to a [CalibrateQuestion]: the number that was asked for, the ε of the training with this

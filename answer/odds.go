@@ -11,14 +11,13 @@ import (
 // falsePositives is the false positive rate at which Odds are given.
 const falsePositives = 0.05
 
-// Odds explain a guarantee in the words of an attack. For each person, an attacker who knows all other
-// records guesses whether the person's record is in the data. If the attacker is wrong about the fraction
-// FalsePositive of the people who are not in the data, then the attacker recognises at most the fraction
-// TruePositive of those who are.
+// Odds explain a guarantee by an attack. For each person, an attacker who knows all other records guesses whether the
+// person's record is in the data. Suppose that the attacker guesses "in the data" for the fraction FalsePositive of
+// the people who are not. Then the attacker does so for at most the fraction TruePositive of the people who are.
 type Odds struct {
-	FalsePositive float64 `json:"false_positive"` // share of non-members taken for members, 0.05
-	TruePositive  float64 `json:"true_positive"`  // largest share of members that is recognised
-	Accountant    string  `json:"by"`             // the accountant that guarantees it
+	FalsePositive float64 `json:"false_positive"` // fraction of the people outside the data whom the attacker takes for members; always 0.05
+	TruePositive  float64 `json:"true_positive"`  // largest fraction of the people in the data whom the attacker can recognise
+	Accountant    string  `json:"by"`             // name of the accountant whose ε guarantees this
 }
 
 // odds returns the Odds that (ε, δ) guarantees, by Proposition 2.5 of Dong, Roth, Su 2022. It returns

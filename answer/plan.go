@@ -15,14 +15,14 @@ import (
 // MaxPoints is the largest value of PlanQuestion.Points: the number of rows of a frontier (see plan.Plan.Frontier).
 const MaxPoints = plan.MaxPoints
 
-// PlanQuestion asks for a plan and, if wanted, for more information about it. [Solve] answers it.
+// PlanQuestion asks for a plan and, on request, for more information about it. [Solve] answers it.
 type PlanQuestion struct {
 	plan.Request
-	Sizes    []int   `json:"sizes,omitempty"`    // batch sizes to compare at one ε, instead of SampleSize
+	Sizes    []int   `json:"sizes,omitempty"`    // batch sizes to compare within the same budget; may be given instead of SampleSize
 	Tight    bool    `json:"tight,omitempty"`    // also return what the tight accountant pld allows, and the recommended batch size
 	Points   int     `json:"points,omitempty"`   // approximate number of rows of the frontier, in [2, MaxPoints]; 0 means no frontier
-	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0 means plan.Accuracy
-	Code     bool    `json:"code,omitempty"`     // also return commands, and the run in the formats of package libraries
+	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the certified intervals of pld; 0 means plan.Accuracy
+	Code     bool    `json:"code,omitempty"`     // also return the plan as commands of this program, and in the formats of package libraries
 }
 
 // Validate returns one error that lists every field outside its range.
@@ -41,7 +41,7 @@ func (q PlanQuestion) Validate() error {
 // information that was asked for.
 type Plan struct {
 	*plan.Plan
-	Batches    []plan.Batch     `json:"batches,omitempty"` // of PlanQuestion.Sizes
+	Batches    []plan.Batch     `json:"batches,omitempty"` // one row for each of PlanQuestion.Sizes
 	Frontier   *plan.Frontier   `json:"frontier,omitempty"`
 	NoFrontier string           `json:"frontier_reason,omitempty"`
 	Verdict    string           `json:"verdict"`

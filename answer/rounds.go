@@ -18,10 +18,10 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// ReadRounds reads the rounds of a training from the text of a file. The file is JSON as plan.ReadHistory
-// reads it, CSV with a header of the keys of dp.Event, or a record that another library saved (see
-// [libraries.Read]). For rounds of which the file does not give the sampling or the adjacency, it uses the
-// arguments; an empty adjacency means the usual one for the sampling.
+// ReadRounds reads the rounds of a training from the text of a file. The text has one of three forms: JSON as
+// plan.ReadHistory reads it, CSV whose header has the keys of dp.Event, or a record that another library saved (see
+// [libraries.Read]). For rounds without a sampling or an adjacency in the file, ReadRounds uses the arguments. An
+// empty adjacency means the usual one for the sampling.
 func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
 		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)

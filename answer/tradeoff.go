@@ -23,15 +23,15 @@ var profile = tradeoff.Profile{SmallestDelta: 1e-9, Epsilons: 200}
 // paperGuarantees is the number of (ε, δ) pairs from which the paper's curve is made.
 const paperGuarantees = 400
 
-// TradeoffQuestion asks for trade-off curves of rounds: how well an attacker can at best find out whether
-// a record was used. [Compare] answers it.
+// TradeoffQuestion asks for trade-off curves of rounds. Such a curve shows which error rates an attacker can reach,
+// who guesses whether a record was used (see package tradeoff). [Compare] answers it.
 type TradeoffQuestion struct {
-	Events   []dp.Event `json:"events"`             // JSON may omit sampling (then poisson) and adjacency (then its natural one)
-	Delta    float64    `json:"delta"`              // δ of the curve f(ε, δ), in (0, 1)
-	Target   float64    `json:"target,omitempty"`   // ε_target of the paper's curve; 0 means the ε of σ and δ
+	Events   []dp.Event `json:"events"`             // rounds, as events. JSON may omit sampling (then poisson) and adjacency (then the usual one for the sampling)
+	Delta    float64    `json:"delta"`              // δ in (0, 1) at which ε is computed; one of the curves is that of (ε, δ)-differential privacy
+	Target   float64    `json:"target,omitempty"`   // ε_target in (0, 0.5) of the curve from the paper's theorem; 0 means closedform.Epsilon of σ and δ
 	Points   int        `json:"points,omitempty"`   // number of points of a curve, in [3, 100000], in JSON at most 2001; 0 means 101
 	Epsilons int        `json:"epsilons,omitempty"` // number of ε at which pld computes δ, in [2, 1000]; 0 means 200
-	Accuracy float64    `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0 means pld.DefaultAccuracy
+	Accuracy float64    `json:"accuracy,omitempty"` // relative width of the certified intervals of pld; 0 means pld.DefaultAccuracy
 	Notes    []string   `json:"-"`                  // warnings about the events, see plan.History
 }
 
@@ -42,17 +42,17 @@ type TradeoffQuestion struct {
 type Tradeoff struct {
 	Lines tradeoff.Curves `json:"-"`
 
-	Accountant    string         `json:"accountant"` // the accountant that computed ε at δ
+	Accountant    string         `json:"accountant"` // name of the accountant that computed ε at Delta
 	Adjacency     dp.Adjacency   `json:"adjacency"`
 	Sampling      dp.Sampling    `json:"sampling"`
 	Delta         float64        `json:"delta"`
 	EpsilonLower  float64        `json:"epsilon_lower"`
 	EpsilonUpper  float64        `json:"epsilon_upper"`
 	Mu            *float64       `json:"mu"`             // parameter μ of the Gaussian curve G_μ; nil if that curve is left out
-	TargetEpsilon float64        `json:"target_epsilon"` // ε_target of the paper's curve; 0 if that curve is left out
+	TargetEpsilon float64        `json:"target_epsilon"` // ε_target of the curve from the paper's theorem; 0 if that curve is left out
 	Curves        []CurveSummary `json:"curves"`
 	LeftOut       []LeftOut      `json:"left_out"`
-	Notes         []string       `json:"notes,omitempty"` // see plan.History
+	Notes         []string       `json:"notes,omitempty"` // warnings about the rounds, see plan.History
 	Statement     string         `json:"statement"`
 
 	bound  dp.Bound // what Statement states, with the events, for its one line
@@ -75,7 +75,7 @@ type CurveSummary struct {
 	Adjacency  dp.Adjacency  `json:"adjacency"`
 	Sampling   dp.Sampling   `json:"sampling"`
 	Points     int           `json:"points"`
-	MaxGain    float64       `json:"max_gain"` // largest 1-α-β of the points: an attacker's largest advantage
+	MaxGain    float64       `json:"max_gain"` // largest 1-α-β of the points: the largest advantage of an attacker over guessing
 	Alpha      float64       `json:"alpha"`    // α of the point with the largest 1-α-β
 }
 

@@ -5,14 +5,15 @@ import (
 	"fmt"
 )
 
-// Alarm is the result of an audit that ends as soon as it finds a fault; see [Alarms].
+// Alarm is the result of an audit that ends as soon as it finds a fault (see [Alarms]).
 type Alarm struct {
-	By       string // the bound or check that found the fault without the seeds; "" if none did
-	Replayed bool   // whether the check that knows the seeds failed before that
+	By       string // name of the bound or check that found the fault from the messages alone; "" if none did
+	Replayed bool   // whether the check that knows the seeds had failed by then
 }
 
-// Alarms runs the given number of audits, at least 1, with the seeds o.Seed, o.Seed+1 and so on. Each audit ends as
-// soon as it finds a fault. Use Alarms to measure how often audits find the fault o.Fault.
+// Alarms runs the given number of audits, at least 1, with the seeds o.Seed, o.Seed+1 and so on. An audit ends as
+// soon as it finds a fault without knowing the seeds. Use Alarms to measure how often audits find the planted fault
+// o.Fault.
 func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	if audits < 1 {
 		return nil, fmt.Errorf("audits = %d, must be at least 1", audits)

@@ -19,15 +19,16 @@ type Attack struct {
 	AUCLow  float64 `json:"auc_low"`
 	AUCHigh float64 `json:"auc_high"`
 	Rates   []Rate  `json:"rates"`
-	// Curve is the ROC curve: for each score, as a threshold, how many canaries have it or a higher one.
+	// Curve is the ROC curve: for each score as a threshold, it counts the members and the other canaries with at
+	// least this score.
 	Curve []Rate `json:"-"`
 }
 
 // Rate is the result of an attack that uses one threshold: it guesses that a canary is a member if its
 // score is at least the threshold. A member is a canary in the training data.
 type Rate struct {
-	MaxFPR         float64  `json:"max_fpr"`             // the threshold is the lowest with a false-positive rate of at most this
-	Threshold      *float64 `json:"threshold,omitempty"` // nil if it is above all scores
+	MaxFPR         float64  `json:"max_fpr"`             // Threshold is the lowest one with an FPR (false-positive rate) of at most this
+	Threshold      *float64 `json:"threshold,omitempty"` // nil if the threshold is above all scores, so that no canary is guessed to be a member
 	FalsePositives int      `json:"false_positives"`
 	TruePositives  int      `json:"true_positives"`
 	FPR            float64  `json:"fpr"`

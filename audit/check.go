@@ -9,26 +9,26 @@ import (
 	"proactivedp/dp"
 )
 
-// Sight says what a check needs to know: only the messages, which the adversary also sees, or the seeds, too.
+// Sight says what a check uses: only the messages, which an adversary also sees, or also the seeds of the training.
 type Sight string
 
 // These are the values of Sight.
 const (
-	Releases Sight = "releases" // what the adversary sees: everything that is sent, but not the seeds
-	Seeds    Sight = "seeds"    // also the seeds
+	Releases Sight = "releases" // the check uses everything that is sent, which the adversary also sees, but not the seeds
+	Seeds    Sight = "seeds"    // the check also uses the seeds
 )
 
 // Check tests whether a release (message of a client) is what the mechanism prescribes: the sum of the clipped
-// gradients of a batch plus independent Gaussian noise. If a check fails, the program ran another mechanism. A failed
-// check gives no bound on ε.
+// gradients of a batch plus independent Gaussian noise. A failed check shows that the program ran another mechanism.
+// It gives no bound on ε.
 type Check struct {
 	World    string  `json:"world"`
 	Name     string  `json:"check"`
 	Sees     Sight   `json:"sees"`
-	Value    float64 `json:"value"`    // measured value
-	Expected float64 `json:"expected"` // value that it should have, or must not exceed
-	PValue   float64 `json:"p_value"`  // probability that the correct mechanism gives a value at least this far off
-	Failed   bool    `json:"failed"`   // whether the p-value is below the level of one test
+	Value    float64 `json:"value"`    // measured value of the statistic that the check tests
+	Expected float64 `json:"expected"` // value that Value should have, or must not exceed
+	PValue   float64 `json:"p_value"`  // probability that the correct mechanism gives a Value at least this far from Expected
+	Failed   bool    `json:"failed"`   // whether PValue is below the level of one test
 }
 
 // The p-values below are exact or upper bounds, except for sums of hundreds of terms or more with light

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Fault is a way to break the mechanism while its claimed ε stays the same. Set Options.Fault to one to measure
-// whether an audit finds it. Most faults have a size, see [Fault.Sizes].
+// Fault is a way to break the mechanism while its claimed ε stays the same. To measure whether an audit finds a
+// fault, set Options.Fault to it. Most faults have a size, see [Fault.Sizes].
 type Fault string
 
 // These faults can be planted. The comments say what the size of a fault means.
@@ -16,33 +16,33 @@ const (
 	// These faults are about noise: too little noise, or noise of another distribution.
 	HalfNoise       Fault = "half-noise"       // the noise multiplier is σ/2
 	LessNoise       Fault = "less-noise"       // the noise multiplier is size·σ
-	BareCoordinates Fault = "bare-coordinates" // the last size·d coordinates get no noise
-	CutNoise        Fault = "cut-noise"        // all noise is within size standard deviations
-	CoarseGenerator Fault = "coarse-generator" // there are only 2^size different noises of a round
-	OpenShare       Fault = "open-share"       // the sum times size is added after the noise
+	BareCoordinates Fault = "bare-coordinates" // the last coordinates of an update, the fraction size of all, get no noise
+	CutNoise        Fault = "cut-noise"        // noise of more than size standard deviations is drawn again
+	CoarseGenerator Fault = "coarse-generator" // the noise of a round is one of only 2^size possibilities
+	OpenShare       Fault = "open-share"       // size times the sum of gradients is sent in addition, without noise
 	// SilentEmptyBatch sends zero without noise if the sample is empty.
 	SilentEmptyBatch Fault = "silent-empty-batch"
-	// In these faults, two releases share noise: the noise of one is √(1−size²) times new noise plus size times the
-	// noise of the other.
+	// In these faults, a release shares noise with another one: its noise is √(1−size²) times new noise plus size
+	// times the other's noise.
 	ReusedNoise Fault = "reused-noise" // the other's noise is that of round 0
 	SharedNoise Fault = "shared-noise" // the other's noise is that of client 0
-	SharedLegs  Fault = "shared-legs"  // the other's noise is that of an earlier training with the same root
+	SharedLegs  Fault = "shared-legs"  // the other's noise is that of an earlier training with the same root (seed)
 	// These faults are about clipping.
 	NoClip    Fault = "no-clip"    // gradients are summed without clipping
 	LooseClip Fault = "loose-clip" // gradients are clipped to size·C
-	PartClip  Fault = "part-clip"  // size parts of each gradient are clipped separately, like layers
+	PartClip  Fault = "part-clip"  // each gradient is cut into size parts, like layers, and each part is clipped to C by itself
 	BatchClip Fault = "batch-clip" // the sum of the batch is clipped, not each gradient
 	// These faults are about sampling.
 	FixedSample    Fault = "fixed-sample"    // every round uses the client's first s records
-	LargeSample    Fault = "large-sample"    // size·s records are drawn
-	RepeatedSample Fault = "repeated-sample" // this fraction of a client's rounds uses the sample of round 0
-	SharedSample   Fault = "shared-sample"   // this fraction of rounds uses the sample of client 0
-	KeptDraw       Fault = "kept-draw"       // this fraction of epochs of random allocation keeps the draw of epoch 0
-	SecondRound    Fault = "second-round"    // this fraction of records is in two rounds of an epoch
+	LargeSample    Fault = "large-sample"    // a round draws size times as many records as claimed
+	RepeatedSample Fault = "repeated-sample" // the fraction size of a client's rounds uses the sample of round 0
+	SharedSample   Fault = "shared-sample"   // the fraction size of rounds uses the sample of client 0
+	KeptDraw       Fault = "kept-draw"       // the fraction size of epochs of random allocation keeps the draw of epoch 0
+	SecondRound    Fault = "second-round"    // the fraction size of the records is in two rounds of an epoch
 	ExtraRecord    Fault = "extra-record"    // a person has one record more than the group that is claimed
 	// These faults are about messages that are sent or arrive a second time.
-	FreshResend    Fault = "fresh-resend"    // this fraction of updates that are sent again after a loss gets new noise
-	FreshDuplicate Fault = "fresh-duplicate" // this fraction of second copies gets new noise
+	FreshResend    Fault = "fresh-resend"    // the fraction size of updates that are sent again after a loss gets new noise
+	FreshDuplicate Fault = "fresh-duplicate" // the fraction size of second copies of a message gets new noise
 	// AddRemoveClaim claims the ε of add-or-remove adjacency although a record is replaced.
 	AddRemoveClaim Fault = "add-remove-claim"
 )

@@ -14,15 +14,15 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// Finding is the result for one probe (small training) or [Course]: the measured lower bound on ε, the claimed upper
-// bound, and a description of the training. Either Tests, from many runs, or OneRun, from a single run, explains the
-// lower bound.
+// Finding is the result for one probe (small training) or [Course] (training that chooses its rounds by its
+// releases). It has the measured lower bound on ε, the claimed upper bound, and a description of the training. Tests
+// explains a lower bound from many runs, and OneRun a lower bound from a single run.
 type Finding struct {
 	Probe             string         `json:"probe"`
 	About             string         `json:"about"`
-	EpsilonLowerBound float64        `json:"epsilon_lower_bound"` // on the cost of the run, with the audit's confidence
-	EpsilonUpper      float64        `json:"epsilon_upper"`       // as claimed per record
-	Violated          bool           `json:"violated"`            // whether the lower bound exceeds the upper bound
+	EpsilonLowerBound float64        `json:"epsilon_lower_bound"` // measured lower bound on the ε of the training, with the audit's confidence
+	EpsilonUpper      float64        `json:"epsilon_upper"`       // claimed upper bound on the ε of a record
+	Violated          bool           `json:"violated"`            // whether EpsilonLowerBound exceeds EpsilonUpper
 	Delta             float64        `json:"delta"`
 	Model             string         `json:"model"`
 	Partition         data.Partition `json:"partition"`
@@ -33,7 +33,7 @@ type Finding struct {
 	NoiseMultiplier   float64        `json:"noise_multiplier"`
 	Adjacency         dp.Adjacency   `json:"adjacency"`
 	Sampling          dp.Sampling    `json:"sampling"`
-	Group             int            `json:"group,omitempty"` // records of a person, if the claim is for a person
+	Group             int            `json:"group,omitempty"` // largest number of records of one person, if the claim is for a person
 	Accountant        string         `json:"accountant"`
 	Kind              dp.Kind        `json:"kind"`
 	Runs              int            `json:"runs"` // number of trainings, with and without the canary together

@@ -12,9 +12,9 @@ import (
 	"proactivedp/sim"
 )
 
-// OneRun is the result of an audit by a single training with many canaries (extra records, each in the data or not by
-// the toss of a coin). It says how many canaries were guessed to be in the data or not, and how many guesses were
-// right.
+// OneRun is the result of an audit by a single training with many canaries. Canaries are extra records; the toss of a
+// coin decided for each whether it was in the data. The adversary guessed for Guesses of the Canaries whether they
+// were in the data. Right counts the correct guesses.
 type OneRun struct {
 	Canaries int `json:"canaries"`
 	Guesses  int `json:"guesses"`

@@ -9,8 +9,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Runner names the program part that runs the clients and the server of a training: on a virtual clock, or with
-// goroutines.
+// Runner names the part of package sim that runs the clients and the server of a training: on a virtual clock
+// (Virtual), or with goroutines (Hogwild).
 type Runner string
 
 // These are the runners of package sim: sim.Virtual and sim.Hogwild.
@@ -22,15 +22,15 @@ const (
 // Options say which mechanism [Run] audits, which fault is planted, and how much work is done.
 type Options struct {
 	Fault      Fault
-	FaultSize  float64 // see Fault.Unit; 0 means the first of Fault.Sizes
+	FaultSize  float64 // size of the fault, see Fault.Unit; 0 means the first of Fault.Sizes
 	Runner     Runner
 	Seed       uint64
-	Runs       int      // trainings of the largest probe with the canary, and as many without, in [MinRuns, MaxRuns]
+	Runs       int      // number of trainings of the largest probe with the canary, and also without it; in [MinRuns, MaxRuns]
 	Delta      float64  // δ of the claims, in [1e-15, 0.5]; the one-run probe chooses a smaller one
 	Confidence float64  // probability that all lower bounds hold, in [0.5, 1 - 1e-9]
-	Courses    []Course // audited in addition to this package's probes
+	Courses    []Course // courses (see Course) to audit in addition to this package's probes
 	Exact      bool     // whether samples and noise are drawn exactly, see dp.Mechanism
-	Workers    int      // trainings at the same time, at least 1; does not affect the results of Virtual
+	Workers    int      // number of trainings at the same time, at least 1; does not affect the results with the runner Virtual
 	// Progress shows how much of the audit is done; nil shows nothing. It is not used with Elsewhere.
 	Progress io.Writer
 	// Elsewhere, if it is not nil, computes the parts of an audit, or the audits of [Alarms], in other

@@ -16,8 +16,9 @@ import (
 // recognise the parts that must be passed to [Do].
 const PartKind = "audit"
 
-// Elsewhere computes parts of an audit in other processes, which call [Do] for each part. Compute must call done once
-// for each part, with the index and the result of the part, in any order but not concurrently.
+// Elsewhere computes parts of an audit in other processes. These processes call [Do] for each part. Compute must call
+// done once for each part, with the index of the part in parts and the result that Do returned. It may do so in any
+// order, but not concurrently.
 type Elsewhere interface {
 	Compute(ctx context.Context, parts []json.RawMessage, done func(part int, result json.RawMessage) error) error
 }

@@ -19,9 +19,9 @@ import (
 // may panic.
 type Report struct {
 	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
-	EpsilonUpper      float64      `json:"epsilon_upper"` // as claimed per record
+	EpsilonUpper      float64      `json:"epsilon_upper"` // claimed upper bound on the ε of a record
 	Violated          bool         `json:"violated"`      // whether any probe's lower bound exceeds its claim
-	Confidence        float64      `json:"confidence"`    // probability that no lower bound is above the true ε
+	Confidence        float64      `json:"confidence"`    // probability that no lower bound in the report is above the true ε
 	Delta             float64      `json:"delta"`
 	Probe             string       `json:"probe"`
 	Fault             Fault        `json:"fault"`
@@ -29,13 +29,13 @@ type Report struct {
 	Runner            Runner       `json:"runner"`
 	Exact             bool         `json:"exact,omitempty"` // whether samples and noise were drawn exactly
 	Seed              uint64       `json:"seed"`
-	Runs              int          `json:"runs"` // as requested, see Options
+	Runs              int          `json:"runs"` // number of trainings as requested, see Options
 	Adjacency         dp.Adjacency `json:"adjacency"`
 	Sampling          dp.Sampling  `json:"sampling"`
-	Accountant        string       `json:"accountant"` // the accountant of epsilon_upper
+	Accountant        string       `json:"accountant"` // name of the accountant that computed EpsilonUpper
 	Kind              dp.Kind      `json:"kind"`       // kind of the accountant's answer: an interval, an upper bound, …
 	LowerKind         string       `json:"lower_kind"`
-	Tests             int          `json:"tests"` // number of bounds and checks that share 1 - confidence
+	Tests             int          `json:"tests"` // number of bounds and checks that share the probability of error, 1 - Confidence
 	Probes            []Finding    `json:"probes"`
 	Checks            []Check      `json:"checks"`
 	Failed            int          `json:"failed"` // number of failed checks

@@ -123,8 +123,8 @@ func column(header []string, name string) (int, error) {
 	return at, nil
 }
 
-// Validate returns an error if the scores cannot be audited: if their number is outside [MinCanaries,
-// MaxCanaries], one is not finite, or clearly more or less than half of the canaries are members.
+// Validate returns an error if the scores cannot be audited. Their number must be in [MinCanaries, MaxCanaries], each
+// score must be finite, and about half of the canaries must be members.
 func (s Scores) Validate() error {
 	n, members := len(s.Member), s.members()
 	if len(s.Score) != n {
@@ -161,11 +161,12 @@ func (s Scores) members() int {
 type ScoresOptions struct {
 	Delta      float64 // δ of the bounds, in [1e-15, 0.5]
 	Confidence float64 // probability that a bound holds, in [0.5, 1 - 1e-9]
-	// Guesses is the number of canaries to guess, an even number in [2, canaries]: half of them, with the
-	// highest scores, are guessed to be members, and half, with the lowest, to be none. It must be chosen
-	// without looking at Member. If it is 0, several numbers are tried, and they share 1 - Confidence.
+	// Guesses is the number of canaries to guess, an even number in [2, canaries]. The half with the highest scores
+	// are guessed to be members, and the half with the lowest scores are guessed not to be members. Choose Guesses
+	// without looking at Member. If it is 0, several numbers are tried, and they share the probability of error,
+	// 1 - Confidence.
 	Guesses int
-	Seed    uint64 // of the order among equal scores
+	Seed    uint64 // seed of the random order among canaries with equal scores
 }
 
 // Validate returns one error that lists every option outside its range.
@@ -177,7 +178,7 @@ func (o ScoresOptions) Validate() error {
 	return err
 }
 
-// Audit returns lower bounds on the ε of the attacked training, and measures how successful the attack is.
+// Audit returns lower bounds on the ε of the attacked training, and measures how well the attack recognises members.
 func (s Scores) Audit(o ScoresOptions) (*ScoresReport, error) {
 	if err := errors.Join(s.Validate(), o.Validate()); err != nil {
 		return nil, err
@@ -284,28 +285,29 @@ func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
 	return err
 }
 
-// ScoresReport is the result of Scores.Audit.
+// ScoresReport is the result of Scores.Audit: two lower bounds on the ε of the attacked training, and how well the
+// attack recognises members (canaries in the training data).
 type ScoresReport struct {
-	// EpsilonLowerBound is 0 if the scores refute nothing. Its only assumption about the training is
-	// that the canaries were included by fair coins.
+	// EpsilonLowerBound is the largest ε that the scores refute, or 0 if they refute none. Its only assumption about
+	// the training is that fair coins decided which canaries were members.
 	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
 	Delta             float64      `json:"delta"`
-	Confidence        float64      `json:"confidence"` // of each bound
+	Confidence        float64      `json:"confidence"` // probability that a bound holds, for each bound by itself
 	Adjacency         dp.Adjacency `json:"adjacency"`
 	LowerKind         string       `json:"lower_kind"`
 	Canaries          int          `json:"canaries"`
 	Members           int          `json:"members"`
-	Seed              uint64       `json:"seed"`  // of the order among equal scores
-	Tests             int          `json:"tests"` // numbers of guesses that share 1 - confidence
+	Seed              uint64       `json:"seed"`  // seed of the random order among canaries with equal scores
+	Tests             int          `json:"tests"` // how many choices of guesses were tried; they share the probability of error, 1 - Confidence
 	OneRun            OneRun       `json:"one_run"`
 	Gaussian          GaussianDP   `json:"gaussian"`
 	Attack            Attack       `json:"attack"`
 }
 
-// GaussianDP is a second lower bound on ε, which is tighter but needs an assumption: the training is as
-// private as a Gaussian mechanism with some parameter μ.
+// GaussianDP is a second lower bound on ε. It is tighter, but it assumes that the training is as private as a
+// Gaussian mechanism with some parameter μ (see package gdp).
 type GaussianDP struct {
-	Mu                float64 `json:"mu_lower_bound"` // the training is not μ-GDP for any smaller μ
+	Mu                float64 `json:"mu_lower_bound"` // lower bound on μ: with the report's confidence, the training is not μ-GDP for any smaller μ
 	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
 	OneRun            OneRun  `json:"one_run"`
 }

@@ -13,10 +13,10 @@ type Kind string
 
 // These are the values of [Kind].
 const (
-	Exact         Kind = "exact"         // the number is the true value, to rounding
-	Interval      Kind = "interval"      // the true value lies in [lower, upper]
-	Upper         Kind = "upper"         // the true value is at most the number
-	Approximation Kind = "approximation" // the number may be below the true value: no guarantee
+	Exact         Kind = "exact"         // the computed ε or δ is the true value, to rounding
+	Interval      Kind = "interval"      // the true value lies between the lower and the upper end
+	Upper         Kind = "upper"         // the true value is at most the computed ε or δ
+	Approximation Kind = "approximation" // the computed ε or δ may be below the true value: no guarantee
 )
 
 // Bound is an accountant's answer: ε at a given δ, or δ at a given ε. It also holds everything that must
@@ -63,8 +63,8 @@ func (b Bound) JSON() BoundJSON {
 // MarshalJSON writes b with the keys of [BoundJSON].
 func (b Bound) MarshalJSON() ([]byte, error) { return json.Marshal(b.JSON()) }
 
-// UnmarshalJSON reads a Bound that MarshalJSON wrote. A lower end that is null or missing becomes 0. Any
-// other number that is null or missing becomes +Inf, so that it promises nothing.
+// UnmarshalJSON reads a Bound that MarshalJSON wrote. A lower end that is null or missing becomes 0. Any other number
+// that is null or missing becomes +Inf. So a missing number promises nothing.
 func (b *Bound) UnmarshalJSON(text []byte) error {
 	var j BoundJSON
 	if err := json.Unmarshal(text, &j); err != nil {
@@ -103,12 +103,10 @@ var ErrNotCovered = errors.New("not covered")
 //   - another error, if an event or an argument is invalid;
 //   - context.Cause(ctx), soon after ctx is cancelled. An answer may take seconds.
 type Accountant interface {
-	// Name returns the accountant's name, which is printed with its numbers.
+	// Name returns the accountant's name, such as "pld". It is printed with each ε.
 	Name() string
-	// Epsilon bounds the least ε such that the release is (ε, δ)-differentially
-	// private, for δ in (0, 1).
+	// Epsilon bounds the least ε such that all events together are (ε, δ)-differentially private, for δ in (0, 1).
 	Epsilon(ctx context.Context, events []Event, delta float64) (Bound, error)
-	// Delta bounds the least δ such that the release is (ε, δ)-differentially
-	// private, for ε ≥ 0.
+	// Delta bounds the least δ such that all events together are (ε, δ)-differentially private, for ε ≥ 0.
 	Delta(ctx context.Context, events []Event, epsilon float64) (Bound, error)
 }

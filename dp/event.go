@@ -1,6 +1,6 @@
-// Package dp holds the terms that all accountants share: which data sets are neighbours, what one
-// round of a client releases, and the mechanism. Clients sample records and add noise by the
-// mechanism, and accountants account for the same value.
+// Package dp holds the terms that all accountants share: which data sets are neighbours, what one round of a client
+// releases, and the mechanism. A client draws batches and noise with a [Mechanism]. An accountant computes ε from
+// [Mechanism.Events] of the same value, so the two cannot disagree.
 //
 //	released := dp.Event{
 //		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove,
@@ -11,9 +11,9 @@
 //
 // The accountants are in the packages below this one. They take Events and a δ, and return a Bound.
 //
-// Noise is drawn from a cryptographic stream. By default it is drawn in floating point, which is
-// meant for simulations and studies. It does not protect a release against attacks on the low bits
-// of floating-point numbers (Mironov 2012; Haney et al. 2022). For releases see [Mechanism.Exact].
+// Noise is drawn from a cryptographic stream. By default it is drawn in floating point, which is meant for
+// simulations and studies. It does not protect a release against attacks on the low bits of floating-point numbers
+// (Mironov 2012; Haney et al. 2022). For releases see [Mechanism.Exact].
 package dp
 
 import (
@@ -31,7 +31,8 @@ type Adjacency string
 
 // These are the neighbouring relations (adjacencies).
 const (
-	// AddOrRemove means that one data set has one record more than the other. N is the larger size.
+	// AddOrRemove means that one data set has one record more than the other. The number of records N (see
+	// [Event].DatasetSize) is the size of the larger one.
 	AddOrRemove Adjacency = "add-or-remove"
 	// ReplaceOne means that the data sets have equal sizes and differ in one record.
 	ReplaceOne Adjacency = "replace-one"
@@ -40,22 +41,23 @@ const (
 	ZeroOut Adjacency = "zero-out"
 )
 
-// Sampling says how a round chooses its records.
+// Sampling names the way in which a round chooses the records of its batch, for example [Poisson].
 type Sampling string
 
 // These are the ways to draw batches. A [Mechanism] draws all of them except Shuffle.
 const (
-	// Poisson takes each record independently with probability q = s/N.
+	// Poisson puts each of the N records into the batch independently, with probability q = s/N. So s is the expected
+	// batch size.
 	Poisson Sampling = "poisson"
-	// FixedSize takes exactly s of N records, uniformly without replacement.
+	// FixedSize draws a batch of exactly s of the N records, uniformly without replacement.
 	FixedSize Sampling = "fixed"
-	// Shuffle permutes the records and cuts them into batches of equal size, as most data loaders do.
-	// [Redraw] says whether each epoch has a new permutation. Accountants count no amplification by
-	// shuffling; see [Unamplified].
+	// Shuffle permutes the records and cuts them into batches of equal size, as most data loaders do. [Redraw] says
+	// whether each epoch has a new permutation. Accountants do not count the protection that shuffling adds; see
+	// [Unamplified].
 	Shuffle Sampling = "shuffle"
-	// Allocation lets each record choose, independently of the others, one of the t rounds of an
-	// epoch: "random allocation", or "balls in bins". A batch may be empty or large. Batches of equal
-	// size are Shuffle, which costs more.
+	// Allocation lets each record choose, independently of the others, one of the t rounds of an epoch ("random
+	// allocation", or "balls in bins"). So the sizes of batches vary, and a batch may be empty. For random batches of
+	// equal size use [Shuffle], for which only a larger ε can be proved.
 	Allocation Sampling = "allocation"
 )
 
@@ -65,8 +67,8 @@ type Redraw string
 
 // These are the values of Redraw.
 const (
-	EachEpoch Redraw = "epoch" // each epoch draws anew
-	Once      Redraw = "once"  // one draw is kept for all epochs
+	EachEpoch Redraw = "epoch" // each epoch assigns the records to rounds anew
+	Once      Redraw = "once"  // one assignment is kept for all epochs
 )
 
 // Redraws lists the names that [ParseRedraw] knows.
@@ -81,8 +83,8 @@ const MaxGroup = 1000
 // Samplings lists the names that [ParseSampling] knows.
 func Samplings() []Sampling { return []Sampling{Poisson, FixedSize, Shuffle, Allocation} }
 
-// HasEpochs reports whether each epoch uses a record a fixed number of times, so that the rounds of an
-// epoch depend on each other. This holds for Shuffle and Allocation.
+// HasEpochs reports whether a record is in at most one round of an epoch, so that the rounds of an epoch depend on
+// each other. This holds for Shuffle and Allocation.
 func (s Sampling) HasEpochs() bool { return s == Shuffle || s == Allocation }
 
 // Adjacencies lists the names that [ParseAdjacency] knows.
@@ -112,33 +114,35 @@ func parse[T ~string](what, name string, known []T) (T, error) {
 type Event struct {
 	Sampling        Sampling  `json:"sampling"`
 	Adjacency       Adjacency `json:"adjacency"`
-	NoiseMultiplier float64   `json:"noise_multiplier"`       // σ ≥ 0
-	SampleSize      int       `json:"sample_size,omitempty"`  // s; under Poisson sampling, its expected value
-	DatasetSize     int       `json:"dataset_size,omitempty"` // N, the larger of the neighbours
-	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; if 0, it is s/N. With Allocation or Truncated, N may be given too
+	NoiseMultiplier float64   `json:"noise_multiplier"`       // noise multiplier σ ≥ 0: the noise has standard deviation C·σ
+	SampleSize      int       `json:"sample_size,omitempty"`  // batch size s; under Poisson sampling, its expected value
+	DatasetSize     int       `json:"dataset_size,omitempty"` // number of records N; of two neighbouring data sets, the larger
+	Rate            float64   `json:"sample_rate,omitempty"`  // sample rate q in (0, 1]; 0 means s/N. With Allocation or Truncated, N may be given too
 	// Truncated is the largest number of records in a batch of Poisson sampling, if larger batches are cut to it by
 	// any rule. N must then be known. 0 means that batches are not cut.
 	Truncated int `json:"truncated_batch_size,omitempty"`
-	// Redraw is required for Allocation and optional for Shuffle. The Count rounds of such an event are
-	// consecutive and begin with an epoch: they are the rounds of one draw (Once), or of one sequence
-	// of draws (EachEpoch). Rounds of another draw are a separate Event, even if all fields are equal.
+	// Redraw says whether each epoch assigns the records to rounds anew. It is required for Allocation and optional
+	// for Shuffle. The Count rounds of such an event are consecutive, and the first one begins an epoch. Rounds of
+	// another draw, for example those of another client, are a separate Event, even if all fields are equal.
 	Redraw Redraw `json:"redraw,omitempty"`
 	// Group is the largest number of records of one person, if (ε, δ) is to hold for the person. 0
 	// and 1 mean a single record.
 	Group int `json:"group,omitempty"`
-	Count int `json:"count"` // how many rounds
-	// Other is empty for rounds of training. Otherwise it names another mechanism, and Sampling must be
-	// Unsampled. Epsilon, Delta and Rho are parameters of some of these mechanisms, and 0 for all others.
+	Count int `json:"count"` // number of rounds
+	// Other is empty for rounds of training. Otherwise it names another mechanism, for example [LaplaceNoise], and
+	// Sampling must be Unsampled. Epsilon, Delta and Rho are parameters of some of these mechanisms, and 0 for all
+	// others.
 	Other   Other   `json:"mechanism,omitempty"`
 	Epsilon float64 `json:"epsilon,omitempty"`
 	Delta   float64 `json:"delta,omitempty"`
 	Rho     float64 `json:"rho,omitempty"`
-	// Noise names the source of the noise, if it is known. No accountant reads it; [Compose] does. In a
-	// file it is given once for all events of a Release.
+	// Noise names the source of the noise, if it is known. Accountants ignore it. [Compose] uses it to refuse
+	// releases that share noise. In JSON it is not part of an event: a [Release] names it once for all its events.
 	Noise Noise `json:"-"`
 }
 
-// SampleRate returns q, the probability that a given record is used in a given round.
+// SampleRate returns q, the probability that a given record is used in a given round. For a release that is not a
+// round of training (see Other), it returns 1.
 func (e Event) SampleRate() float64 {
 	if e.Other != "" {
 		return 1
@@ -149,9 +153,9 @@ func (e Event) SampleRate() float64 {
 	return float64(e.SampleSize) / float64(e.DatasetSize)
 }
 
-// ExpectedSize returns the expected number of records in a round: SampleSize, or N/t rounded up for
-// Allocation with t rounds in an epoch. It is 0 if the event gives only its
-// Rate, without a number of records. The event must be valid.
+// ExpectedSize returns the expected number of records in a round. It is SampleSize or, for Allocation with t rounds
+// in an epoch, N/t rounded up. It is 0 if the event gives only its Rate, without a number of records. The event must
+// be valid.
 func (e Event) ExpectedSize() int {
 	if e.Sampling == Allocation {
 		t := e.Batches()

@@ -25,9 +25,9 @@ type lattice struct {
 // latticeBits sets how fine the lattice is: the standard deviation is 2^40 to 2^41 spacings.
 const latticeBits = 40
 
-// MaxExactNoise is the largest noise multiplier σ of a [Mechanism] with Exact, which draws its noise on a
-// lattice of numbers. The lattice makes the noise of d coordinates larger by the fraction σ·2^-40·√d. At
-// the largest σ this is 0.001 for 10^6 coordinates.
+// MaxExactNoise is the largest noise multiplier σ of a [Mechanism] with Exact. Such a mechanism rounds sums and noise
+// to whole multiples of a small spacing. To make up for the rounding, it increases the noise by about the fraction
+// σ·2^-40·√d, for a model of d parameters. At the largest σ and 10^6 parameters this is 0.001.
 const MaxExactNoise = 1e6
 
 // lattice returns the lattice for releases of d coordinates. σ must be above 0.

@@ -21,9 +21,9 @@ import (
 type Mechanism struct {
 	Sampling        Sampling
 	Adjacency       Adjacency
-	ClipNorm        float64 // C > 0, the largest norm of one record's gradient
-	NoiseMultiplier float64 // σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
-	DatasetSize     int     // N, the records that the client holds
+	ClipNorm        float64 // clipping norm C > 0, the largest norm of one record's gradient
+	NoiseMultiplier float64 // noise multiplier σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
+	DatasetSize     int     // number of records N that the client holds
 	Sizes           Sizes   // the sample size s_i of each round; under Poisson sampling, its expected value
 	// Batches is t, the number of rounds in one epoch of Allocation, and 0 for any other sampling. It must
 	// be a constant of the plan and must not be computed from the records. Sizes then holds one size, which
@@ -32,9 +32,9 @@ type Mechanism struct {
 	// Group is the largest number of records that one person may have, if the guarantee is for a person and
 	// not for a record. 0 means a record. Package sim refuses data in which a person has more.
 	Group int
-	// Exact draws samples and noise by integer arithmetic, so that they have exactly the stated
-	// distributions. Use it for real releases: their low bits then reveal nothing about the records. It
-	// takes longer than floating point, which is enough for a simulation.
+	// Exact draws samples and noise by integer arithmetic, so that they have exactly the stated distributions. Use it
+	// for real releases: the low bits of a release then reveal nothing about the records. It takes longer than
+	// floating point, which is enough for a simulation.
 	Exact bool
 }
 
@@ -46,8 +46,8 @@ const (
 	MaxScale = 1e30
 )
 
-// Validate returns one error that lists every field of m outside its range. It checks the sample sizes of
-// rounds 0 to rounds-1, and at least that of round 0.
+// Validate returns one error that lists every field of m outside its range. Of the sample sizes, it checks those of
+// rounds 0 to rounds-1. It always checks the size of round 0, even if rounds is 0.
 func (m Mechanism) Validate(rounds int) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -172,9 +172,9 @@ type Allotment struct {
 	records []int32 // all N positions, ordered by round
 }
 
-// Allot draws one epoch of Allocation into a: each of the N positions gets one of the m.Batches rounds,
-// uniformly and independently of the others. s must be positioned for this client and epoch, see
-// [rng.Root.Reseed]. The memory of a and scratch is reused.
+// Allot draws one epoch of Allocation into a: each of the N positions gets one of the m.Batches rounds, uniformly and
+// independently of the others. The stream s must be at its start for this client and epoch, see [rng.Root.Reseed].
+// The memory of a and scratch is reused.
 func (m *Mechanism) Allot(a *Allotment, s *rng.Stream, scratch *SampleScratch) {
 	n, t := m.DatasetSize, m.Batches
 	rounds := slices.Grow(scratch.rounds[:0], n)[:n]
@@ -198,8 +198,8 @@ func (m *Mechanism) Allot(a *Allotment, s *rng.Stream, scratch *SampleScratch) {
 	scratch.rounds = rounds
 }
 
-// Of returns the positions of the records in round j of the epoch, in increasing order. j counts from 0
-// and must be below the Batches of the Mechanism that drew the epoch. There may be no records. The caller
+// Of returns the positions of the records in round j of the epoch, in increasing order. j counts from 0 and must be
+// below the Batches of the Mechanism that drew the epoch. The result is empty if no record chose round j. The caller
 // must not change the slice.
 func (a *Allotment) Of(j int) []int32 { return a.records[a.first[j]:a.first[j+1]] }
 
@@ -269,8 +269,8 @@ func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch
 }
 
 // Noise sets u to the round's noise N(0, C²σ²I), as float32. Only simulations may add this noise to a sum. For a
-// release use AddNoise: with exact noise, it also rounds the sum to the grid of the noise, so that the low bits of
-// the sum reveal nothing.
+// release use AddNoise. With exact noise (see Exact), AddNoise also rounds the sum to the same spacing as the noise,
+// so that the low bits of the sum reveal nothing.
 func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 	switch std := m.ClipNorm * m.NoiseMultiplier; {
 	case !(std > 0):
@@ -282,9 +282,9 @@ func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 	}
 }
 
-// AddNoise sets u to sum plus the round's noise N(0, C²σ²I). The lengths must be equal. The addition is in
-// float64, so that rounding to float32 touches only what is already private. An exact mechanism rounds the
-// sum to whole multiples of a spacing of about Cσ·2^-40, and its noise is such a multiple too.
+// AddNoise sets u to sum plus the round's noise N(0, C²σ²I). u and sum must have equal lengths. The addition is in
+// float64. The result is rounded to float32, which affects only what is already private. With Exact and σ above 0, AddNoise also rounds the sum to
+// whole multiples of a spacing of about Cσ·2^-40. The noise is a multiple of the same spacing.
 func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 	if m.Exact && m.NoiseMultiplier > 0 {
 		m.lattice(len(u)).add(u, sum, s)
@@ -298,10 +298,10 @@ func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 // relative to the norms of its parts.
 const roundingOfRelease = 1e-6
 
-// CheckRelease returns an error if u cannot be the release of a round that sampled the given number of
-// records and drew its noise from the stream s. It subtracts the noise. The rest is the sum of the clipped
-// gradients, so its norm must be at most C times the number of records. So a slightly wrong σ can go unnoticed. It is
-// certain to be detected only if it changes the noise, in norm, by more than twice that.
+// CheckRelease returns an error if u cannot be the release of a round that sampled the given number of records and
+// drew its noise from the stream s. It subtracts the noise from u. What remains is the sum of the clipped gradients,
+// so its norm must be at most C·records. A slightly wrong σ can pass this check. A wrong σ is detected with certainty
+// only if it changes the norm of the noise by more than 2C·records.
 func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
 	if m == nil || !(m.ClipNorm > 0) {
 		return errors.New("no Mechanism, or one without a clipping norm")
@@ -321,9 +321,9 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 	return nil
 }
 
-// LargestRelease returns a bound on the norm of a round's release: the norm exceeds it with probability at
-// most tail in (0, 1), whatever the records are. params is the number of coordinates, and size is the
-// expected batch size. It fails for a nil m, for a sampling that no mechanism draws, and for Allocation
+// LargestRelease returns a bound on the norm of a round's release. Whatever the records are, the norm exceeds the
+// bound with probability at most tail, which must be in (0, 1). params is the number of coordinates, and size is the
+// expected batch size. LargestRelease fails for a nil m, for a sampling that no mechanism draws, and for Allocation
 // with invalid Batches.
 func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, error) {
 	// Let C be the clipping norm, σ the noise multiplier, d = params and L = ln(2/tail). Bernstein's
@@ -382,11 +382,16 @@ func (l *Ledger) Record(e Event) {
 	l.events = append(l.events, e)
 }
 
-// Repeat records one more round that equals the last one. It returns false, and records nothing, if the
-// last round had another batch size, if the sampling is Shuffle, if nothing is recorded yet, or if an int
-// cannot hold the count. In these cases, call Record. Use Repeat only for consecutive rounds of one client
-// in one run, from round 0 on: it assumes that rounds of Allocation continue the same sequence of draws.
-// For Allocation, size is not compared.
+// Repeat counts one more round that equals the last recorded one, and returns true. It returns false, and records
+// nothing, in these cases:
+//
+//   - nothing is recorded yet;
+//   - size differs from the batch size of the last round (for Allocation, size is not compared);
+//   - the sampling is Shuffle;
+//   - an int cannot hold the count.
+//
+// Then call Record. Use Repeat only for consecutive rounds of one client in one run, from round 0 on, because it
+// assumes that rounds of Allocation continue the same sequence of draws.
 func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
 	if n == 0 || l.events[n-1].Count == math.MaxInt || l.events[n-1].Sampling == Shuffle {
@@ -404,8 +409,8 @@ func (l *Ledger) Repeat(size int) bool {
 const maxCopies = 10_000
 
 // Times returns the events of n clients together, if each of them releases the given events. It multiplies the counts
-// by n, with one exception: an event of allocation or shuffled batches that ends within an epoch, or that keeps one
-// draw for all epochs, is repeated n times. Otherwise the rounds of two clients would look like rounds of one epoch.
+// by n, with one exception. An event of allocation or shuffled batches is repeated n times, unless it consists of
+// whole epochs that are each drawn anew. Otherwise the rounds of two clients would look like rounds of one epoch.
 //
 // The error wraps [ErrNotCovered] if an event must be repeated more than 10,000 times, or if an int cannot hold a
 // count. The events must be valid.
@@ -437,8 +442,8 @@ func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 // All iterates over the recorded events, without a copy of the list.
 func (l *Ledger) All() iter.Seq[Event] { return slices.Values(l.events) }
 
-// Run returns the number of recorded rounds and of their gradient computations as a [Run], with Remainder
-// 0. It panics if an int cannot hold the number of gradient computations.
+// Run returns how many rounds are recorded, how many gradients they compute in expectation (Computed), and their
+// largest expected batch size (Max). Remainder is 0. Run panics if an int cannot hold the number of gradients.
 func (l *Ledger) Run() Run {
 	r := Run{}
 	for _, e := range l.events {

@@ -9,15 +9,15 @@ import (
 	"proactivedp/rng"
 )
 
-// Noise names the source of an event's noise: the root (a seed or a secret, see [rng.Root]), the number of
-// the run, and the client. The name is public. The zero value means that the source is not known.
+// Noise names the source of an event's noise: the root (a seed or a secret, see [rng.Root]), the number of the run,
+// and the client. The name is public. The zero value means that the source is not known.
 //
-// Rounds with equal numbers of one client in one run have the same noise, at any σ. For example, let U and
-// U′ be releases of two trainings with seed 1, at σ = 10 and σ = 20. Then 2U − U′ is a sum of gradients
-// without noise.
+// The same root, run, client and round number always give the same random numbers, which are scaled by σ. For
+// example, let U and U′ be the releases of one round in two trainings with seed 1, at σ = 10 and σ = 20. Then the
+// noise cancels in 2U − U′, which is a sum of gradients without protection.
 type Noise struct {
 	rng.Name
-	Client int `json:"client"` // or AllClients, for rounds of any client of the run
+	Client int `json:"client"` // number of the client, or AllClients for rounds of any client of the run
 }
 
 // AllClients is the value of Noise.Client if the noise may be that of any client of the run.
@@ -31,8 +31,8 @@ func (a Noise) String() string {
 	return fmt.Sprintf("%s, client %d", a.Name, a.Client)
 }
 
-// ErrSharedNoise is wrapped by the errors for releases that share noise, because they are from one run of
-// one root. No ε can be claimed for such releases together.
+// ErrSharedNoise is wrapped by the errors for releases that share noise, because they are from the same run of the
+// same root (see [Noise]). Such releases together have no ε, because one can be subtracted from the other.
 var ErrSharedNoise = errors.New("releases share their noise")
 
 // Compose returns the events of several releases (such as trainings) as one list, in order. Use it before you compute
@@ -52,7 +52,8 @@ func Compose(releases ...[]Event) ([]Event, error) {
 	return slices.Concat(releases...), nil
 }
 
-// CheckNoise returns the error of [Compose] for the events of the ledgers. It needs no memory for a list of them.
+// CheckNoise returns the error that [Compose] returns for the events of the ledgers, but without making a list of
+// them.
 func CheckNoise(ledgers []Ledger) error {
 	seen := runs{}
 	for i := range ledgers {
@@ -135,13 +136,13 @@ func Names(events []Event) (names []rng.Name, unnamed bool) {
 
 // Release is a list of rounds whose noise comes from one source. Files store releases in this form.
 type Release struct {
-	Noise  rng.Name `json:"noise,omitzero"` // absent if it is not known
+	Noise  rng.Name `json:"noise,omitzero"` // source of the noise of all Events; absent in JSON if it is not known
 	Events []Event  `json:"events"`
 }
 
-// UnmarshalJSON reads a release. If the file names the source of the noise, each event gets this name as its Noise. The
-// client in it is [AllClients] (any client of the run), because the file does not name one. An unknown key and an invalid
-// event are errors.
+// UnmarshalJSON reads a release. If the file names the source of the noise, each event gets this name as its Noise,
+// with the client [AllClients] (any client of the run), because the file names no client. An unknown key and an
+// invalid event are errors.
 func (r *Release) UnmarshalJSON(text []byte) error {
 	var read struct {
 		Noise  rng.Name     `json:"noise,omitzero"`

@@ -40,7 +40,7 @@ func CheckNotNegative(name string, v float64) error {
 	return nil
 }
 
-// CheckDelta returns an error unless δ is in (0, 1) or, if least is above 0, in [least, 1).
+// CheckDelta returns an error unless δ is in (0, 1). If least is above 0, δ must also be at least least.
 func CheckDelta(delta, least float64) error {
 	switch {
 	case delta >= least && delta > 0 && delta < 1:

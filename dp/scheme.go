@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Scheme is a pair of a Sampling and an Adjacency. Accountants, statements, samplers, exports, audits and servers
-// depend on both, so they switch over a Scheme. Each of them names the schemes that it covers and refuses all others.
-// Use [SchemeOf] to make a Scheme. The zero value is invalid.
+// Scheme is a pair of a Sampling and an Adjacency, for example Poisson sampling with add-or-remove adjacency. Most
+// code that depends on both (accountants, statements, audits, servers) switches over a Scheme. It names the schemes
+// that it covers and refuses all others. Use [SchemeOf] to make a Scheme. The zero value is invalid.
 //
 // To add a sampling or an adjacency, add its name to [Samplings] or [Adjacencies], and each pair that has a proof as
 // a Scheme here. Other packages refuse the new schemes until they name them.
@@ -68,7 +68,7 @@ func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
 		NaturalAdjacency(s), ErrNotCovered)
 }
 
-// String names the sampling and the adjacency, for messages.
+// String names the sampling and the adjacency, for use in messages.
 func (s Scheme) String() string {
 	switch s {
 	case PoissonAddOrRemove:
@@ -171,8 +171,8 @@ func (e Event) Batches() int {
 	return e.DatasetSize / e.SampleSize
 }
 
-// Epochs returns the number of epochs that the event's rounds begin, if the first round begins an epoch:
-// ⌈Count/t⌉, with t rounds in an epoch ([Event.Batches]). An unfinished epoch costs no more than a whole
+// Epochs returns the number of epochs that contain the event's rounds, if its first round begins an epoch. It is
+// Count/t rounded up, with t rounds in an epoch ([Event.Batches]). An unfinished epoch costs no more than a whole
 // one. The event must be valid.
 func (e Event) Epochs() int {
 	t := e.Batches()

@@ -12,7 +12,7 @@ import (
 // Sizes is a sequence of sample sizes s_0, s_1, …: a client samples s_i records in round i, exactly or
 // on average. Implementations are immutable.
 type Sizes interface {
-	// At returns s_i ≥ 1 for a round i ≥ 0.
+	// At returns s_i, the sample size of round i ≥ 0. It is at least 1.
 	At(i int) int
 	// String returns the sequence in the form that ParseSizes reads.
 	String() string
@@ -54,7 +54,8 @@ func (s PolynomialSizes) String() string {
 // size repeats.
 type ListSizes []int
 
-// At returns the i-th size, from 0 on. For an empty list it returns 0, which [Mechanism.Validate] refuses.
+// At returns the size of round i, which counts from 0. After the end of the list it returns the last size. For an
+// empty list it returns 0, which [Mechanism.Validate] refuses.
 func (s ListSizes) At(i int) int {
 	if len(s) == 0 {
 		return 0
@@ -119,22 +120,22 @@ func ParseSizes(text string) (Sizes, error) {
 	return p, nil
 }
 
-// MaxRounds is the largest number of rounds of one client. If sizes differ or a delay depends on them, a run keeps 8
-// bytes for each round, so 160 MB at the most. Otherwise its memory does not grow with the rounds.
+// MaxRounds is the largest number of rounds of one client. If batch sizes vary, or if a delay depends on them, a run
+// keeps 8 bytes for each round, so at most 160 MB. Otherwise its memory does not grow with the number of rounds.
 const MaxRounds = 20_000_000
 
-// Run says how many rounds, with sample sizes s_0, s_1, …, fit into K gradient computations, and how many
-// computations are left. [Cut] computes it.
+// Run says how many rounds fit into a given number K of gradient computations, if round i computes s_i gradients (its
+// sample size), and how many of the K are left. [Cut] computes it.
 type Run struct {
-	Rounds    int // T, the largest with s_0 + … + s_{T-1} ≤ K
-	Computed  int // K' = s_0 + … + s_{T-1}
+	Rounds    int // T, the largest number of rounds with s_0 + … + s_{T-1} ≤ K
+	Computed  int // K' = s_0 + … + s_{T-1}, the gradients of these rounds
 	Remainder int // K - K', the computations that are left
-	Max       int // the largest s_i of these rounds
+	Max       int // the largest sample size s_i of these rounds
 }
 
-// Cut returns how many whole rounds of s fit into k gradient computations. If the sizes are not constant,
-// it stops at MaxRounds+1 rounds, which every run refuses. It also stops after a round with a size below
-// 1, which [Mechanism.Validate] refuses.
+// Cut returns how many whole rounds with the sample sizes s fit into k gradient computations. If the sizes are not
+// constant, it stops at MaxRounds+1 rounds, a number that every run refuses. It also stops after a round with a size
+// below 1, which [Mechanism.Validate] refuses.
 func Cut(s Sizes, k int) Run {
 	r := Run{}
 	if c, ok := s.(ConstantSizes); ok && c > 0 {

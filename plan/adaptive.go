@@ -12,14 +12,14 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// FilterUse describes the Rényi filter (see [rdp.Filter]) that limits all rounds of a record, and how much of its
-// budget these rounds use.
+// FilterUse describes the Rényi filter (a privacy budget for rounds that may be chosen from earlier results, see
+// [rdp.Filter]) that limits all rounds of a record, and how much of this budget the rounds use.
 type FilterUse struct {
 	rdp.Limits
-	Recorded bool `json:"recorded"` // if false, the filter is only assumed to have been fixed before the first release
+	Recorded bool `json:"recorded"` // whether the filter was recorded; if not, it is only assumed to have been fixed before the first release
 
-	// Past is the fraction of the filter's budget that the past rounds use. All is the fraction that they
-	// use together with the next leg (see [Replan]), or nil without one. See [rdp.Limits.Used].
+	// Past is the fraction of the filter's budget that the past rounds use. All is the fraction that the past rounds
+	// and the next rounds (see [Replan]) use together, or nil if there are no next rounds. See [rdp.Limits.Used].
 	Past float64  `json:"used_by_past"`
 	All  *float64 `json:"used_by_all,omitempty"`
 }
@@ -28,8 +28,8 @@ type FilterUse struct {
 // theorem holds only for rounds that were fixed before the first release. A field is nil if the theorem
 // gives no ε.
 type ClosedFormBeside struct {
-	Past *float64 `json:"past"` // of the past rounds
-	All  *float64 `json:"all"`  // of the past rounds and the next leg
+	Past *float64 `json:"past"` // ε of the past rounds
+	All  *float64 `json:"all"`  // ε of the past and next rounds together
 }
 
 // costing returns the cost of all events of a record, by composition or in a filter.
@@ -142,12 +142,12 @@ func (p *Next) History() History {
 	return h
 }
 
-// History returns the rounds of p's run, with a filter that limits them and all rounds that are chosen
-// later. Save it before the first round. The filter has the plan's δ and the ε budget, in [1e-8, 1e4].
-// orders are its Rényi orders; if there are none, the filter has the [rdp.PlannedOrder] of the run.
+// History returns the rounds of p's run, together with a filter (see [rdp.Filter]) that limits them and all rounds
+// that are chosen later. Save it before the first round. budget is the ε of the filter, in [1e-8, 1e4]; its δ is that
+// of the plan. orders are its Rényi orders; if there are none, the filter has the [rdp.PlannedOrder] of the run.
 //
 // History returns an error if the plan has no run. If the budget is too small for the run, the error is a
-// [*BudgetError], which says what the run needs.
+// [*BudgetError], which gives the least ε that is enough.
 func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (History, error) {
 	if err := p.made(); err != nil {
 		return History{}, err
@@ -180,7 +180,7 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 // BudgetError is the error of [Plan.History] if the ε budget that it was given is too small for the planned run.
 type BudgetError struct {
 	Budget float64 // the ε that was given
-	Needs  float64 // the least ε that admits the run, at the Rényi orders of the history's filter (see [rdp.Filter])
+	Needs  float64 // least ε at which the history's filter (see [rdp.Filter]), with its Rényi orders, lets the run through
 }
 
 func (e *BudgetError) Error() string {

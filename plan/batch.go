@@ -17,29 +17,30 @@ const (
 	enoughSignal  = 0.8
 )
 
-// BytesPerParameter is the size of an update for each parameter of the model, in bytes: one float32.
+// BytesPerParameter is the number of bytes that an update (the message of a round) has for each parameter of the
+// model: one float32.
 const BytesPerParameter = 4
 
-// Batch describes training with one batch size: the least noise within the budget, the amounts of computation and
-// communication, and the signal. The signal is the size of the summed gradients compared with the noise, over all
-// rounds. It is given as a fraction of the signal of full batches (all records in each round).
+// Batch describes training with one batch size. It has the least noise within the budget, the amounts of computation
+// and communication, and the signal. The signal is the size of the summed gradients compared with the noise, over all
+// rounds, as a fraction of the signal of full batches (all records in each round).
 type Batch struct {
-	SampleSize int `json:"sample_size"`       // s, the mean if θ > 1
-	Batches    int `json:"batches,omitempty"` // t = ⌈N/s⌉ by allocation
-	Rounds     int `json:"rounds"`            // T of one client
+	SampleSize int `json:"sample_size"`       // batch size s; the mean batch size if batch sizes vary (θ > 1, see [Plan])
+	Batches    int `json:"batches,omitempty"` // number of batches in an epoch of random allocation, t = ⌈N/s⌉; otherwise 0
+	Rounds     int `json:"rounds"`            // number of rounds T of one client
 
 	// Sigma is the least noise multiplier within the budget. It is nil if no σ meets the budget; then
 	// Reason says why.
 	Sigma *float64 `json:"sigma"`
-	// Signal says how large the summed gradients are compared with the noise, over all rounds. It is s√T/σ
-	// for batch size s, T rounds and noise multiplier σ, divided by the value for full batches at the same
-	// ε and δ (which does not depend on T). 1 means as good as full batches. Signal is nil without a σ.
+	// Signal says how large the summed gradients are compared with the noise, over all rounds. It is s√T/σ for batch
+	// size s, T rounds and noise multiplier σ, divided by the same quotient for full batches at the same ε and δ,
+	// which is the same for every T. A signal of 1 is as good as full batches. Signal is nil if Sigma is nil.
 	Signal *float64 `json:"signal"`
 
-	Computations int    `json:"grad_computations"`   // sT of one client
-	Messages     int    `json:"messages"`            // updates that all clients send
-	Bytes        int    `json:"bytes_per_parameter"` // of these updates, for each parameter of the model
-	Reason       string `json:"reason,omitempty"`    // why it is recommended, or why it has no σ
+	Computations int    `json:"grad_computations"`   // number of gradients that one client computes, sT
+	Messages     int    `json:"messages"`            // number of updates (messages) that all clients send together
+	Bytes        int    `json:"bytes_per_parameter"` // size of all these updates in bytes, divided by the number of parameters of the model
+	Reason       string `json:"reason,omitempty"`    // why this batch size is recommended, or why Sigma is nil
 }
 
 // batch returns the Batch of size s with everything but its noise.
@@ -140,12 +141,12 @@ func (c calculator) loses(s, rounds int) bool {
 	return err == nil && b.EpsilonLower > c.target
 }
 
-// Recommend finds a batch size for the budget and epochs of p, by the same accountant, and stores it with
-// its noise in p.Recommended. It is the least power of two that keeps 80 % of the full-batch signal (see
-// [Batch]), with 100 to 1,000 updates of all clients where that is possible.
+// Recommend finds a batch size for the budget and epochs of p, by the same accountant, and stores it with its noise
+// in p.Recommended. It is the least power of two that keeps 80 % of the full-batch signal (see [Batch]), with 100 to
+// 1,000 updates of all clients where that is possible.
 //
-// p.Recommended stays nil if p has no ε or computes less than one gradient. It also stays nil for a closed
-// form, because there the noise does not depend on the batch size.
+// Recommend does nothing if p is infeasible, has no ε or computes less than one gradient. It also does nothing for a
+// closed form, where the noise does not depend on the batch size.
 func (p *Plan) Recommend(ctx context.Context) error {
 	if err := p.made(); err != nil {
 		return err
@@ -171,8 +172,8 @@ func (p *Plan) Recommend(ctx context.Context) error {
 // MaxSizes is the largest number of batch sizes that Compare accepts.
 const MaxSizes = 100
 
-// ValidateSizes returns one error that lists every problem of the request r, and of the batch sizes that
-// [Compare] would compare for it.
+// ValidateSizes returns one error that lists every problem of the request r and of the batch sizes. Use it before
+// [Compare], which compares these sizes for the request.
 func (r Request) ValidateSizes(sizes []int) error {
 	errs := rangeErrors{}
 	if n := len(sizes); n < 1 || n > MaxSizes {

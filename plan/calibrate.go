@@ -20,23 +20,24 @@ const (
 )
 
 // Target is the input of [Calibrate]: a privacy budget, and two of the three quantities noise multiplier, sample rate
-// and number of rounds. The third is 0, and Calibrate finds it. All rounds are equal.
+// and number of rounds. The third one must be 0, and Calibrate finds it. All rounds have the same noise multiplier
+// and sample rate.
 type Target struct {
-	Epsilon    float64 `json:"epsilon"`               // ε in [1e-8, 1e4]
-	Delta      float64 `json:"delta"`                 // δ in [1e-300, 1)
+	Epsilon    float64 `json:"epsilon"`               // ε of the budget, in [1e-8, 1e4]
+	Delta      float64 `json:"delta"`                 // δ of the budget, in [1e-300, 1)
 	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier σ in [0.05, 1e6]
-	SampleRate float64 `json:"sample_rate,omitempty"` // q in [1e-9, 1]
-	Steps      int     `json:"steps,omitempty"`       // T in [1, 1e9], counting the rounds of all clients that hold the record
+	SampleRate float64 `json:"sample_rate,omitempty"` // sample rate q in [1e-9, 1]
+	Steps      int     `json:"steps,omitempty"`       // number of rounds T in [1, 1e9], counting the rounds of all clients that hold the record
 
-	// SampleSize, s in [1, N], and DatasetSize, N in [1, 1e9], may be given instead of SampleRate. If
-	// DatasetSize is given with Sigma and Steps, SampleSize is solved for.
+	// SampleSize (s, in [1, N]) and DatasetSize (N, in [1, 1e9]) may be given instead of SampleRate. If DatasetSize
+	// is given with Sigma and Steps, Calibrate finds SampleSize.
 	SampleSize  int `json:"sample_size,omitempty"`
 	DatasetSize int `json:"dataset_size,omitempty"`
 
 	Sampling  dp.Sampling  `json:"sampling,omitempty"`
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"`
-	Redraw    dp.Redraw    `json:"redraw,omitempty"` // for allocation and shuffled batches, see [dp.Event]
-	Group     int          `json:"group,omitempty"`  // records of one person, see [dp.Event]
+	Redraw    dp.Redraw    `json:"redraw,omitempty"` // for allocation and shuffled batches, see [dp.Redraw]
+	Group     int          `json:"group,omitempty"`  // largest number of records of one person, if ε is for a person; see [dp.Event]
 }
 
 // Validate returns one error that lists every field of t outside its range.
@@ -112,20 +113,20 @@ func (t Target) ofSizes() Target {
 	return t
 }
 
-// Calibration is the result of [Calibrate]: equal rounds that cost at most the ε of a [Target].
+// Calibration is the result of [Calibrate]: the settings of equal rounds whose ε is at most that of a [Target].
 //
 // Use Calibrate to make a Calibration. The methods of any other Calibration return an error or, if they have no error
 // result, may panic.
 type Calibration struct {
-	Sigma      float64 `json:"sigma"`       // σ, rounded up to 7 digits if solved for
-	SampleRate float64 `json:"sample_rate"` // q, rounded down to 7 digits if solved for, or s/N
-	Steps      int     `json:"steps"`       // T of all clients that hold the record, rounded down if solved for
+	Sigma      float64 `json:"sigma"`       // noise multiplier σ; if Calibrate found it, rounded up to 7 digits
+	SampleRate float64 `json:"sample_rate"` // sample rate q: s/N if the sizes are known, otherwise as given, or found and rounded down to 7 digits
+	Steps      int     `json:"steps"`       // number of rounds T of all clients that hold the record; if Calibrate found it, rounded down
 
-	SampleSize  int `json:"sample_size,omitempty"`  // s, if N was given
-	DatasetSize int `json:"dataset_size,omitempty"` // N, if it was given
+	SampleSize  int `json:"sample_size,omitempty"`  // batch size s, if N was given
+	DatasetSize int `json:"dataset_size,omitempty"` // number of records N, if it was given
 
-	// These are the accountant's lower bound, best value and upper bound of ε. EpsilonUpper is at most
-	// TargetEpsilon.
+	// EpsilonLower, Epsilon and EpsilonUpper are the accountant's lower bound, best value and upper bound of the
+	// rounds' ε. EpsilonUpper is at most TargetEpsilon.
 	EpsilonLower  float64 `json:"epsilon_lower"`
 	Epsilon       float64 `json:"epsilon"`
 	EpsilonUpper  float64 `json:"epsilon_upper"`
@@ -138,13 +139,13 @@ type Calibration struct {
 	Group      int          `json:"group,omitempty"`
 	Accountant string       `json:"accountant"`
 	Kind       dp.Kind      `json:"kind"`
-	SolvedFor  string       `json:"solved_for"` // "sigma", "sample_rate", "sample_size" or "steps"
+	SolvedFor  string       `json:"solved_for"` // JSON key of the quantity that Calibrate found: "sigma", "sample_rate", "sample_size" or "steps"
 }
 
 // Calibrate finds the quantity that is 0 in t: the least noise multiplier σ, or the largest sample rate q, batch size
-// s or number of rounds T, with which the accountant acc proves an ε of at most t.Epsilon. The relative error is at
-// most 2e-4, plus what the width of acc's intervals causes; s and T below 5000 are exact. If acc gives no upper
-// bound, as an approximation does, Calibrate returns an error.
+// s or number of rounds T, with which the accountant acc proves an ε of at most t.Epsilon. The relative error of the
+// result is at most 2e-4, plus an error that comes from the width of acc's intervals. s and T below 5000 are exact.
+// If acc gives no upper bound, as an approximation does, Calibrate returns an error.
 //
 // If the budget cannot be met, Calibrate returns an [*Infeasible] error. The error wraps dp.ErrNotCovered if acc does
 // not cover such rounds at all.

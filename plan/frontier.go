@@ -15,8 +15,8 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Frontier is a table of batch sizes, with the number of rounds and the least noise multiplier σ that meets the
-// plan's budget for each. The number of records, the epochs, ε and δ are the same in all rows.
+// Frontier is a table that shows, for several batch sizes, the number of rounds and the least noise multiplier σ that
+// meets the plan's budget. The number of records, the epochs, ε and δ are the same in all rows.
 //
 // Use [Plan.Frontier] to make a Frontier. The methods of any other Frontier return an error or, if they have no error
 // result, may panic.
@@ -24,28 +24,30 @@ type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`
 	Theta      float64 `json:"theta"`
-	Epsilon    float64 `json:"epsilon"` // budget of a record
+	Epsilon    float64 `json:"epsilon"` // ε of the budget, for all rounds that use one record
 	Delta      float64 `json:"delta"`
 	Accountant string  `json:"accountant"` // accountant of the columns AddOrRemove and ReplaceOne
 
 	Sampling dp.Sampling `json:"sampling"`
-	Redraw   dp.Redraw   `json:"redraw,omitempty"` // of Allocation
-	Group    int         `json:"group,omitempty"`  // records of one person, if ε is for a person
+	Redraw   dp.Redraw   `json:"redraw,omitempty"` // for Allocation only: whether each epoch draws anew
+	Group    int         `json:"group,omitempty"`  // largest number of records of one person, if ε is for a person
 	Rows     []Row       `json:"rows"`
 }
 
-// Row is one sample size of a [Frontier]. Rows are in increasing order of size. A noise multiplier is nil
-// if no σ meets the budget, or if the accountant does not cover the row.
+// Row is one batch size of a [Frontier]. Rows are in increasing order of size. ClosedForm, AddOrRemove and ReplaceOne
+// are the least noise multipliers by the paper's closed form, and by the tight accountant under each adjacency. They
+// are nil if no σ meets the budget, or if the method does not cover the row.
 type Row struct {
-	SampleSize  int      `json:"sample_size"` // s; the mean size if θ > 1
-	Rounds      int      `json:"rounds"`      // T = ⌈K/s⌉
-	SampleRate  float64  `json:"sample_rate"` // s/N, or 1/t by allocation
+	SampleSize  int      `json:"sample_size"` // batch size s; the mean batch size if batch sizes vary (θ > 1)
+	Rounds      int      `json:"rounds"`      // number of rounds T = ⌈K/s⌉ that compute K gradients
+	SampleRate  float64  `json:"sample_rate"` // sample rate s/N, or 1/t for random allocation to t batches
 	ClosedForm  *float64 `json:"sigma_closed_form"`
 	AddOrRemove *float64 `json:"sigma_add_or_remove"`
 	ReplaceOne  *float64 `json:"sigma_replace_one"`
 
-	// Signal is the fraction of the full-batch signal that the size keeps (see [Batch]), with the least σ
-	// of the tight accountant under the plan's adjacency. It is nil if there is no such σ.
+	// Computations is the number of gradients that the row's rounds compute. Signal is the fraction of the full-batch
+	// signal that the batch size keeps (see [Batch]), with the least σ of the tight accountant under the plan's
+	// adjacency. Signal is nil if there is no such σ.
 	Computations int      `json:"grad_computations"` // sT
 	Signal       *float64 `json:"signal"`
 }
@@ -57,9 +59,10 @@ const smallest = 32
 // MaxPoints is the largest number of rows that may be requested from [Plan.Frontier].
 const MaxPoints = 1000
 
-// Frontier returns the least noise for several batch sizes; points, in [1, MaxPoints], is about their number. The
-// sizes form a geometric grid from 1/32 of the plan's size (or from 1 if the plan has no run) to N or K, whichever is
-// less. The plan's size is one of them. acc computes the columns AddOrRemove and ReplaceOne.
+// Frontier returns a table with the least noise multiplier for each of several batch sizes. points, in
+// [1, MaxPoints], is the approximate number of sizes. They form a geometric grid. The grid begins at 1/32 of the plan's
+// batch size, or at 1 if the plan has no run. It ends at the number of records N or the number of gradients K,
+// whichever is less. The plan's size is one of them. acc computes the columns AddOrRemove and ReplaceOne.
 func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Frontier, error) {
 	if err := p.made(); err != nil {
 		return nil, err

@@ -21,14 +21,15 @@ import (
 	"proactivedp/rng"
 )
 
-// History lists, as events, everything that was released so far about a record, with the filter that limits further
-// releases. [ReadHistory] reads it from a file, and [NextRequest] continues it.
+// History lists everything that was released so far about a record, as events. It also holds the filter (a privacy
+// budget that was fixed beforehand, see [rdp.Filter]) that limits further releases. [ReadHistory] reads a History
+// from a file, and [NextRequest] plans its next rounds.
 type History struct {
 	// Filter holds the limits that were fixed before the first release. It is nil if no filter is
 	// recorded.
 	Filter *rdp.Limits
-	// Late reports that Filter was recorded only after the first release. It is then only an assumption
-	// that its limits were fixed before.
+	// Late reports that Filter was recorded only after the first release. That its limits were already fixed before
+	// the first release is then only an assumption.
 	Late   bool
 	Events []dp.Event // in the order of release
 	// Notes are warnings from the files of the rounds, about what the events cannot express, for example
@@ -36,7 +37,7 @@ type History struct {
 	Notes []string
 }
 
-// AddNotes adds the notes that h does not have yet.
+// AddNotes adds the given notes (warnings, see Notes) to h, except for those that h already has.
 func (h *History) AddNotes(notes ...string) {
 	for _, note := range notes {
 		if !slices.Contains(h.Notes, note) {

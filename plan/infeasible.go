@@ -8,28 +8,29 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Infeasible is the error for a budget that cannot be met: the number to be found (such as σ) has a
-// largest allowed value, and even that one costs too much. The error gives the ε of the safest value, and
-// changes of the other numbers that would meet the budget.
+// Infeasible is the error for a budget that cannot be met. The number to be found has a safest value in its range,
+// for example the largest σ or a single round, and even this value costs more than ε. The error gives the cost of the
+// safest value, and changes of the other numbers that would meet the budget.
 type Infeasible struct {
-	SolvedFor string   // JSON key of the unknown
-	Cost      string   // cost of its safest value, or why that has none
-	Remedies  Remedies // each alone meets the budget; may be empty
+	SolvedFor string   // JSON key of the number to be found, such as "sigma"
+	Cost      string   // text about the ε of its safest value, or why no ε could be computed
+	Remedies  Remedies // changes, each of which is enough to meet the budget; may be empty
 
 	why error // why the safest value has no cost; nil if it has one
 }
 
-// Unwrap returns the error of the accountant if it could not compute the ε that the error text should
-// give, that of the safest value. Otherwise it returns nil.
+// Unwrap returns the error of the accountant if it could not compute the ε of the safest value (see [Infeasible]).
+// Otherwise it returns nil.
 func (e *Infeasible) Unwrap() error { return e.why }
 
-// Error returns one sentence with the ε of the safest value and the changes that would meet the budget.
+// Error returns one sentence with the ε of the safest value (see [Infeasible]) and the changes that would meet the
+// budget.
 func (e *Infeasible) Error() string {
 	return "no " + e.SolvedFor + " meets the budget: " + e.Reason()
 }
 
-// Reason returns the text of Error without its beginning, "no … meets the budget": the ε of the safest value, and the
-// changes that would meet the budget.
+// Reason returns the text of Error without its beginning, "no … meets the budget". The rest gives the ε of the safest
+// value (see [Infeasible]) and the changes that would meet the budget.
 func (e *Infeasible) Reason() string {
 	if len(e.Remedies) == 0 {
 		return e.Cost
@@ -42,7 +43,7 @@ type Remedy struct {
 	// Change is the JSON key of the field to change ("method" for the accountant). It is empty if more than one field
 	// has to change; then only Text describes the change.
 	Change string  `json:"change,omitempty"`
-	To     float64 `json:"to,omitempty"`     // new value of the field, rounded to the safe side
+	To     float64 `json:"to,omitempty"`     // new value of the field Change, rounded to the side that costs less ε
 	Method Method  `json:"method,omitempty"` // accountant by which the changed request is feasible
 	Text   string  `json:"text"`             // description of the change
 }

@@ -14,17 +14,17 @@ import (
 // Method names the accountant, or the form of the paper's theorem, by which a plan's ε is computed.
 type Method string
 
-// These are the methods. Printed and Paper exist only to compare with the paper. Their ε may be below the
-// true one: it is of kind dp.Approximation, and its upper bound is +Inf.
+// These are the methods. Printed and Paper exist only to compare with the paper. Their ε may be below the true one:
+// it is of kind dp.Approximation, and its upper bound is +Inf.
 //
-// RDP and PLD cannot count sample sizes that vary. If sizes vary (θ > 1), they count every round at the
-// largest size ⌊θs⌋, which costs at least as much.
+// RDP and PLD cannot count sample sizes that vary. If batch sizes vary (θ, the largest size divided by the mean s, is
+// above 1), they count every round at the largest size ⌊θs⌋, which costs at least as much.
 const (
-	ClosedForm Method = "closed-form"         // Theorem simpleF with the corrected γ
-	Printed    Method = "closed-form-printed" // Theorem simpleF with γ as printed; no guarantee
-	Paper      Method = "paper"               // as the paper ran it: printed γ after one update from 2; no guarantee
-	RDP        Method = "rdp"                 // Rényi differential privacy
-	PLD        Method = "pld"                 // certified interval from privacy loss distributions
+	ClosedForm Method = "closed-form"         // the paper's Theorem simpleF with the corrected γ (see closedform.Form): an upper bound
+	Printed    Method = "closed-form-printed" // Theorem simpleF with γ as the paper prints it; no guarantee
+	Paper      Method = "paper"               // γ as the paper's experiments had it, one step of an iteration from 2; no guarantee
+	RDP        Method = "rdp"                 // the accountant of package dp/rdp (Rényi differential privacy): an upper bound
+	PLD        Method = "pld"                 // the tight accountant of package dp/pld: a certified interval
 )
 
 // ParseMethod returns the Method with the given name. The error lists all names.

@@ -10,16 +10,15 @@ import (
 	"proactivedp/dp/closedform"
 )
 
-// LeastNoise returns the least noise multiplier σ in [0.05, 1e6] with which the events together cost at
-// most epsilon at delta, by the accountant acc. All rounds of training get this σ; their own noise
-// multipliers are ignored. Use it instead of [Calibrate] if the rounds are not all equal. epsilon must be
-// in [1e-8, 1e4] and delta in [1e-300, 1).
+// LeastNoise returns the least noise multiplier σ in [0.05, 1e6] with which the events together cost at most epsilon
+// at delta, by the accountant acc. All rounds of training get this σ; their own noise multipliers are ignored. Use it
+// instead of [Calibrate] if the rounds are not all equal. epsilon must be in [1e-8, 1e4] and delta in [1e-300, 1).
 //
-// LeastNoise also returns the bound of acc, whose upper ε is at most epsilon. σ is rounded up to 7 digits.
-// Its relative error is at most 1e-4, plus what the width of acc's intervals causes.
+// LeastNoise also returns the bound of acc, whose upper ε is at most epsilon. σ is rounded up to 7 digits. Its
+// relative error is at most 1e-4, plus an error that comes from the width of acc's intervals.
 //
-// If the budget cannot be met, the error is an [*Infeasible]. It wraps dp.ErrNotCovered if acc does not
-// cover such rounds at all.
+// If the budget cannot be met, the error is an [*Infeasible]. It wraps dp.ErrNotCovered if acc does not cover such
+// rounds at all.
 func LeastNoise(
 	ctx context.Context, events []dp.Event, epsilon, delta float64, acc dp.Accountant,
 ) (float64, dp.Bound, error) {

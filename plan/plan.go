@@ -43,7 +43,7 @@ const (
 // panic.
 type Plan struct {
 	N      int     `json:"n"`
-	Epochs float64 `json:"epochs"` // k of one client; 0 if not found
+	Epochs float64 `json:"epochs"` // number of epochs k of one client; 0 if not found
 	Theta  float64 `json:"theta"`
 
 	// TargetEpsilon is the requested ε. Epsilon is an upper bound on the ε of a record, at most the target.
@@ -52,31 +52,31 @@ type Plan struct {
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
 	Epsilon       float64 `json:"epsilon"`
 	Delta         float64 `json:"delta"`
-	Sigma         float64 `json:"sigma"` // 0 if not found
+	Sigma         float64 `json:"sigma"` // noise multiplier σ; 0 if not found
 
-	// Gamma is the constant γ in the paper's closed form of ε, for all rounds that use one record. It is
-	// the corrected γ, except with the methods Printed and Paper. Gamma is nil if another accountant makes
-	// the plan, as are all numbers of the theorem.
+	// Gamma is the constant γ in the paper's closed form of ε, for all rounds that use one record. It is the
+	// corrected γ, except with the methods Printed and Paper. If the plan's method is not a closed form, Gamma and
+	// all other numbers of the theorem are nil.
 	Gamma        *float64 `json:"gamma"`
-	GammaPrinted *float64 `json:"gamma_printed"` // γ as the paper prints it, for comparison only
+	GammaPrinted *float64 `json:"gamma_printed"` // γ as the paper prints it (see closedform.Form), for comparison only
 
-	TMin     int      `json:"t_min"`      // least number of rounds; 2^53 means at least 2^53, and there is no run
-	TMinReal *float64 `json:"t_min_real"` // T_min of the theorem, before rounding
-	SMax     int      `json:"s_max"`      // largest (mean) sample size, at most K
-	SMaxReal *float64 `json:"s_max_real"` // K/TMinReal, before rounding
-	Binding  string   `json:"binding"`    // what sets TMin: condition "treq1" or "treq3", or "epsilon"
+	TMin     int      `json:"t_min"`      // least number of rounds within the budget; 2^53 means at least 2^53, and then Run is nil
+	TMinReal *float64 `json:"t_min_real"` // least number of rounds by the paper's theorem, before it is rounded up
+	SMax     int      `json:"s_max"`      // largest batch size within the budget (a mean size if sizes vary), at most the number of gradients K
+	SMaxReal *float64 `json:"s_max_real"` // number of gradients K divided by TMinReal, before it is rounded down to SMax
+	Binding  string   `json:"binding"`    // what determines TMin: condition "treq1" or "treq3" of Theorem simpleF (see closedform.Conditions), or "epsilon"
 
-	// TMinAsym is the paper's approximation of TMin, T = θ²k²/(2ε), at most 2^53. Here k is the number of
-	// epochs, and θ the largest batch size divided by the mean one. SMaxAsym is the batch size for this T,
-	// at most K. Neither is a bound, so no guarantee holds for them. They are nil if another accountant
-	// than the closed form makes the plan.
+	// TMinAsym is the paper's approximation of TMin, T = θ²k²/(2ε), at most 2^53. Here k is the number of epochs, and
+	// θ the largest batch size divided by the mean one. SMaxAsym is the batch size with which k epochs take this
+	// number of rounds, at most K. No guarantee holds for either number, because they are not bounds. They are nil if
+	// the plan's method is not a closed form.
 	TMinAsym *int `json:"t_min_asym"`
 	SMaxAsym *int `json:"s_max_asym"`
 
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
-	Redraw     dp.Redraw    `json:"redraw,omitempty"` // of Allocation
-	Group      int          `json:"group,omitempty"`  // records of one person, if ε is for a person
+	Redraw     dp.Redraw    `json:"redraw,omitempty"` // for Allocation only: whether each epoch draws anew
+	Group      int          `json:"group,omitempty"`  // largest number of records of one person, if ε is for a person
 	Method     Method       `json:"method"`
 	Accountant string       `json:"accountant"`
 	Kind       dp.Kind      `json:"kind"`
@@ -91,8 +91,9 @@ type Plan struct {
 	// Remedies are changes to the request. Any one of them makes an infeasible plan feasible.
 	Remedies Remedies `json:"remedies,omitempty"`
 
-	// PerClient is the ε of a record in one client's rounds. PerRecord is its ε in the rounds of all
-	// clients that hold it. They differ only if clients share their data. Both are nil if there is no run.
+	// Clients is the number of clients, and Shared says whether all of them hold every record. PerClient is the ε of
+	// a record in one client's rounds. PerRecord is its ε in the rounds of all clients that hold it. The two differ
+	// only if clients share their data. Both are nil if there is no run.
 	Clients   int       `json:"clients"`
 	Shared    bool      `json:"shared"`
 	PerClient *dp.Bound `json:"per_client,omitempty"`
@@ -101,46 +102,46 @@ type Plan struct {
 	// Noise names the source of the noise of the run, if the request names one (Request.Root).
 	Noise rng.Name `json:"noise,omitzero"`
 
-	// Conditions are the conditions under which the paper's Theorems Main and simpleF hold, each with
-	// whether the plan meets it. Only a closed form has them. They are evaluated for the planned run,
-	// whose epochs are sT/N in whole rounds, or for TMinReal and SMaxReal if there is no run. A feasible
-	// plan need not meet those of Main.
+	// Conditions are the requirements of the paper's Theorems Main and simpleF, each with whether the plan meets it.
+	// Only plans by a closed form have them. They are evaluated for the planned run, whose epochs are sT/N in whole
+	// rounds, or for TMinReal and SMaxReal if there is no run. A feasible plan need not meet the conditions of Main.
 	Conditions []closedform.Condition `json:"conditions"`
 
-	// Signal is the fraction of the full-batch signal that the run keeps, see [Batch]; nil without a
-	// run or an ε. Recommended is the recommended batch size at the same ε and epochs. It is set if the
-	// request gave no size, and by [Plan.Recommend].
+	// Signal is the size of the run's summed gradients compared with the noise, as a fraction of that of full
+	// batches, see [Batch]. It is nil without a run or an ε. Recommended is the recommended batch size at the same ε
+	// and epochs. It is set if the request gave no size, and by [Plan.Recommend].
 	Signal      *float64 `json:"signal"`
 	Recommended *Batch   `json:"recommended,omitempty"`
 
-	// Theorem is the answer of Theorem simpleF for the same budget, for comparison, if another accountant
-	// makes the plan. It is nil if the theorem does not cover the question.
+	// Theorem has the numbers of the paper's Theorem simpleF for the same budget, for comparison, if another
+	// accountant makes the plan. It is nil if the theorem does not cover the question.
 	Theorem *Theorem `json:"closed_form,omitempty"`
 
-	// Tight has the numbers that a tight accountant allows for the same budget, if [Plan.Tighten] was called.
+	// Tight has the ε, the batch size and the noise that a tight accountant allows. [Plan.Tighten] sets it.
 	Tight *Tight `json:"tight,omitempty"`
 
 	batches int // t of Allocation; 0 if it is not known yet
 }
 
-// Theorem is the answer of the paper's Theorem simpleF for the same budget, for comparison with a plan by another
-// accountant. A field is nil if the theorem does not cover the question.
+// Theorem has the numbers that the paper's Theorem simpleF gives for the same budget, for comparison with a plan by
+// another accountant. A field is nil if the theorem does not cover the question.
 type Theorem struct {
-	Sigma   *float64 `json:"sigma,omitempty"`         // its σ, if ε was given
-	SMax    *int     `json:"s_max,omitempty"`         // its largest batch size for the plan's epochs
-	Epsilon *float64 `json:"epsilon_upper,omitempty"` // its ε for the plan's run, if only σ was given
+	Sigma   *float64 `json:"sigma,omitempty"`         // the theorem's noise multiplier σ, if ε was given
+	SMax    *int     `json:"s_max,omitempty"`         // the theorem's largest batch size for the plan's epochs
+	Epsilon *float64 `json:"epsilon_upper,omitempty"` // the theorem's ε for the plan's run, if only σ was given
 }
 
-// Run is the run of a plan, in whole numbers: T rounds with batch size s. See [Rounds] for how T follows from the
-// epochs. With random allocation of N records to t batches, the mean batch size is N/t, and s is at least this mean.
+// Run is the training that a plan proposes, in whole numbers: T rounds with batch size s. If the plan gives epochs,
+// [Rounds] says how T follows from them. With random allocation of N records to t batches, the mean batch size is
+// N/t, and s is at least this mean.
 type Run struct {
-	SampleSize    int     `json:"sample_size"`       // s; the mean if θ > 1
-	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋
-	Batches       int     `json:"batches,omitempty"` // t of Allocation
-	Rounds        int     `json:"rounds"`            // T = ⌈K/s⌉ if epochs were given
-	Computations  int     `json:"grad_computations"` // K' = sT
-	Remainder     int     `json:"remainder"`         // K - K', the computations that are left out; 0 if whole rounds compute more than K
-	SampleRate    float64 `json:"sample_rate"`       // q = s/N, or 1/t by allocation
+	SampleSize    int     `json:"sample_size"`       // batch size s; the mean batch size if batch sizes vary (θ > 1, see [Plan])
+	MaxSampleSize int     `json:"max_sample_size"`   // largest batch size, ⌊θs⌋
+	Batches       int     `json:"batches,omitempty"` // number of batches t in an epoch of random allocation; otherwise 0
+	Rounds        int     `json:"rounds"`            // number of rounds T: ⌈K/s⌉ if epochs were given, for K gradients
+	Computations  int     `json:"grad_computations"` // number of gradients that the run computes, K' = sT
+	Remainder     int     `json:"remainder"`         // K - K', the planned gradients that are left out; 0 if whole rounds compute more than K
+	SampleRate    float64 `json:"sample_rate"`       // sample rate q = s/N, or 1/t for random allocation to t batches
 }
 
 // Solve returns the plan for r: it finds the numbers that r does not give, such that the ε of a record is at most

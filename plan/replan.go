@@ -15,42 +15,41 @@ import (
 	"proactivedp/rng"
 )
 
-// NextRequest is the input of [Replan], which plans further rounds after rounds that already ran. The
-// paper plans them in its appendix "DP Calculator", where the subscript j of a letter means the further
-// rounds.
+// NextRequest is the input of [Replan], which plans further rounds after rounds that already ran. The paper does this
+// in its appendix "DP Calculator". A letter with the subscript j, such as k_j, is about the further rounds.
 type NextRequest struct {
 	Past    []dp.Event // all earlier rounds that use the record, of all clients, with the same sampling and adjacency
-	N       int        // records in the data set; if not given, that of the last event
-	Epochs  float64    // k_j = K_j/N of the next leg, in [1e-6, 1e9]
-	Sigma   float64    // noise multiplier of the next leg in [0.05, 1e6]; if not given, the smallest of σ_eq(ε, δ) and those of the past
-	Epsilon float64    // ε_target in [1e-8, 1e4] for past and next leg together; if not given, that of Recorded
-	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded, or dp.DefaultDelta(N) for a constant N ≥ 100
+	N       int        // number of records in the data set; if not given, that of the last event of Past
+	Epochs  float64    // epochs of the further rounds, k_j in [1e-6, 1e9]
+	Sigma   float64    // noise multiplier of the further rounds, in [0.05, 1e6]; if not given, the least of closedform.Sigma(ε, δ) and those of Past
+	Epsilon float64    // ε_target in [1e-8, 1e4] for past and further rounds together; if not given, that of Recorded
+	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded or, if N ≥ 100 never changed, dp.DefaultDelta(N)
 
-	// FixedBeforehand says that all rounds, past and next, and when to stop, were fixed before the first
-	// release. Then their costs compose. Otherwise all rounds of the record go through one [rdp.Filter],
-	// which also covers choices from earlier results.
+	// FixedBeforehand says that all rounds, past and further, and when to stop, were fixed before the first release.
+	// The accountant then computes one ε for all of them. Otherwise all rounds of the record go through one
+	// [rdp.Filter], whose guarantee also holds if rounds are chosen from earlier results.
 	FixedBeforehand bool
 
-	// Recorded holds the limits of the filter, if they were written down before the first release. If it
-	// is nil, Replan assumes that ε_target and δ were fixed at that time. The filter then has the
-	// [rdp.PlannedOrder] of rounds like the first of Past, which were also known at that time.
+	// Recorded holds the limits of the filter, if they were written down before the first release. If it is nil,
+	// Replan assumes that ε_target and δ were fixed at that time. The filter then has one Rényi order: the
+	// [rdp.PlannedOrder] of rounds like the first of Past. This order could also have been computed at that time.
 	Recorded *rdp.Limits
-	// Late says that Recorded was saved only after a release. Its limits apply, but it is then only an
-	// assumption that they were fixed before the first release.
+	// Late says that Recorded was saved only after the first release. Its limits still apply. But that they were
+	// fixed before the first release is then only an assumption.
 	Late bool
 
-	// Root is the public name of the source of the noise of the further rounds, see rng.Name. If it is not
-	// given, it is the last numbered seed that Past names. The further rounds are a new run of this
-	// source, with the number after the last run in Past.
+	// Root is the public name of the source of noise (a seed or a secret) of the further rounds, see rng.Name. If it
+	// is not given, it is the last numbered seed that Past names. The further rounds are a new run of this source,
+	// with the number after the last run in Past.
 	Root string
 
 	// Notes are warnings about the rounds in Past, to repeat in reports. If the rounds come from a file, they are
 	// [History].Notes.
 	Notes []string
 
-	// Clients is the number of clients that run the next rounds, in [1, 1e6]; if not given, 1. If Shared
-	// is set, every client holds every record, and a record pays for the rounds of all of them. Past must
-	// already list the rounds of all clients.
+	// Clients is the number of clients that run the next rounds, in [1, 1e6]; if not given, 1. If Shared is true,
+	// every client holds every record, and the ε of a record counts the rounds of all clients. Past must always list
+	// the rounds of all clients that hold the record.
 	Clients int
 	Shared  bool
 }
@@ -151,55 +150,57 @@ func (r NextRequest) n() int {
 // result, may panic.
 type Next struct {
 	N             int     `json:"n"`
-	Epochs        float64 `json:"epochs"` // k_j
-	Sigma         float64 `json:"sigma"`  // σ_j
+	Epochs        float64 `json:"epochs"` // epochs of the next rounds, k_j
+	Sigma         float64 `json:"sigma"`  // noise multiplier of the next rounds, σ_j
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`
 
-	// Accountant is the accountant by which the next rounds are planned: [rdp.FilterName], or the
-	// accountant of the composition if all rounds were fixed beforehand.
+	// Accountant is the accountant by which the next rounds are planned: [rdp.FilterName], or the accountant that was
+	// given to Replan if all rounds were fixed beforehand.
 	Accountant string       `json:"accountant"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
 
-	// Past is the cost of the past rounds, without the next rounds, if all rounds were fixed beforehand.
-	// It is nil if the accountant gives no answer.
+	// Past is the ε of the past rounds, without the next rounds, if all rounds were fixed beforehand. It is nil if
+	// the accountant gives no answer.
 	Past *dp.Bound `json:"past,omitempty"`
 
-	// Noise names the source of the noise of the next rounds, which differs from those of the past rounds.
-	// If it is empty, the noise is assumed to be independent of the past.
+	// Noise names the source of the noise of the next rounds. It differs from the sources of the past rounds. If
+	// Noise is empty, the noise of the next rounds is assumed to be independent of the past.
 	Noise rng.Name `json:"noise,omitzero"`
 
-	// Filter is the filter of all rounds. It is nil if they were fixed beforehand.
+	// FixedBeforehand repeats the field of [NextRequest]. Filter is the filter that limits all rounds; it is nil if
+	// FixedBeforehand is true.
 	FixedBeforehand bool       `json:"fixed_beforehand"`
 	Filter          *FilterUse `json:"filter,omitempty"`
 
-	// ClosedForm is the ε of Theorem simpleF, for comparison.
+	// ClosedForm has the ε of the paper's Theorem simpleF, for comparison.
 	ClosedForm ClosedFormBeside `json:"closed_form"`
 
-	// Run has the next rounds, with the largest batch size within the target. Bound is the guarantee of
-	// all rounds together with them: the ε_target of the filter, or the ε of the composition. If there is
-	// no run, Reason says why. Composed is the ε that all rounds would have if they were fixed beforehand;
-	// it is nil if the accountant gives no answer.
+	// Feasible reports whether some batch size meets the target. Run has the next rounds, with the largest batch size
+	// within the target. Bound is the guarantee of past and next rounds together: the ε_target of the filter or, if
+	// all rounds were fixed beforehand, the ε that the accountant computes. If there is no run, Reason says why.
+	// Composed is the ε that all rounds would have if they were fixed beforehand; it is nil if the accountant gives
+	// no answer.
 	Feasible bool      `json:"feasible"`
 	Reason   string    `json:"reason,omitempty"`
-	Run      *Run      `json:"run,omitempty"` // of one client
+	Run      *Run      `json:"run,omitempty"` // next rounds of one client
 	Bound    *dp.Bound `json:"bound,omitempty"`
 	Composed *dp.Bound `json:"composed,omitempty"`
 	Clients  int       `json:"clients"`
 	Shared   bool      `json:"shared"`
 
-	// Adaptive reports whether ε_target also holds if further rounds, and when to stop, are chosen from
-	// earlier results. It is true if all rounds go through the filter. If they were given as fixed
-	// beforehand, it is true if they fit into a [closedform.Budget] of ε_target and δ.
+	// Adaptive reports whether ε_target also holds if further rounds, and when to stop, are chosen from earlier
+	// results. It is true if a filter limits all rounds. With FixedBeforehand, it is true only if all rounds fit into
+	// a [closedform.Budget] of ε_target and δ.
 	Adaptive bool `json:"adaptive"`
 
-	// Choices are sample sizes over the whole range, in increasing order, each with its ε. Least is the one
-	// with the least ε; it is nil if none has an ε.
+	// Choices are batch sizes over the whole range, in increasing order, each with the ε that it would cost. Least is
+	// the choice with the least ε; it is nil if no choice has an ε.
 	Choices []Choice `json:"choices"`
 	Least   *Choice  `json:"least,omitempty"`
 
-	Notes []string `json:"notes,omitempty"` // of the past, see [History]
+	Notes []string `json:"notes,omitempty"` // warnings about the past rounds, see [History]
 
 	past []dp.Event
 }
@@ -213,9 +214,9 @@ func (p *Next) UnmarshalJSON([]byte) error {
 
 // Choice is a batch size that [Replan] considers for the next rounds, with the ε that they would cost.
 type Choice struct {
-	SampleSize   int      `json:"sample_size"`   // s_j
-	Rounds       int      `json:"rounds"`        // T_j = ⌈K_j/s_j⌉, of one client
-	EpsilonUpper *float64 `json:"epsilon_upper"` // nil if there is none; with a filter, the least ε that admits all rounds
+	SampleSize   int      `json:"sample_size"`   // batch size s_j of the next rounds
+	Rounds       int      `json:"rounds"`        // number of next rounds of one client, T_j = ⌈K_j/s_j⌉, to compute K_j gradients
+	EpsilonUpper *float64 `json:"epsilon_upper"` // ε of all rounds, past and next; with a filter, the least ε that lets all of them through. nil if there is none
 }
 
 // choices is the approximate number of sizes on the grid of Replan.
@@ -288,7 +289,7 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	return p, nil
 }
 
-// Event returns the next rounds that use a record as an event for an accountant: the rounds of all clients that hold
+// Event returns the planned next rounds as one event for an accountant. It counts the rounds of all clients that hold
 // the record. p.Run must not be nil.
 func (p *Next) Event() dp.Event { return p.event(p.Sigma, p.Run.SampleSize, p.Run.Rounds) }
 

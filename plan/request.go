@@ -31,21 +31,20 @@ import (
 // With random allocation, a batch size s means t = ⌈N/s⌉ batches in each of the k epochs, so T = ⌈kt⌉
 // rounds.
 type Request struct {
-	N          int     `json:"n"`                     // records of the client, in [1, 2^53]; of two neighbouring data sets, the larger
-	Epochs     float64 `json:"epochs"`                // k = K/N in [1e-6, 1e9], where K ≤ 2^53 is the number of gradient computations
-	SampleSize int     `json:"sample_size,omitempty"` // s, the mean if θ > 1, with θs in [1, N]
-	Rounds     int     `json:"rounds,omitempty"`      // T in [1, 2^53], of this client
-	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier in [0.05, 1e6]
-	Epsilon    float64 `json:"epsilon,omitempty"`     // ε in [1e-8, 1e4], of a record
-	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); if not given, dp.DefaultDelta(N), which needs N ≥ 100, and 1/N by Printed and Paper
-	Theta      float64 `json:"theta,omitempty"`       // θ = s_max/s̄ in [1, 1e6]; if not given, 1: constant sizes
+	N          int     `json:"n"`                     // number of records of the client, in [1, 2^53]; of two neighbouring data sets, the larger
+	Epochs     float64 `json:"epochs"`                // number of epochs k = K/N in [1e-6, 1e9], where K ≤ 2^53 is the number of gradient computations
+	SampleSize int     `json:"sample_size,omitempty"` // batch size s, the mean if batch sizes vary; θs must be in [1, N]
+	Rounds     int     `json:"rounds,omitempty"`      // number of rounds T in [1, 2^53], of this client
+	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier σ in [0.05, 1e6]
+	Epsilon    float64 `json:"epsilon,omitempty"`     // ε of the budget of a record, in [1e-8, 1e4]
+	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); if not given, dp.DefaultDelta(N), which needs N ≥ 100 (methods Printed and Paper: 1/N)
+	Theta      float64 `json:"theta,omitempty"`       // θ = s_max/s̄, the largest batch size divided by the mean, in [1, 1e6]; if not given, 1: constant sizes
 
-	Method    Method       `json:"method,omitempty"`    // if not given, PLD
-	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, add-or-remove, the only one of the closed form
+	Method    Method       `json:"method,omitempty"`    // accountant that computes ε; if not given, PLD
+	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, add-or-remove, the only adjacency that the closed form covers
 
-	// Sampling is Poisson if not given, or Allocation. Allocation needs Redraw and the method PLD. For
-	// Allocation, Batches may be given instead of SampleSize: the number of batches of an epoch, in [1,
-	// N].
+	// Sampling is Poisson (also if not given) or Allocation. Allocation needs Redraw and the method PLD. For
+	// Allocation, Batches may be given instead of SampleSize: the number of batches of an epoch, in [1, N].
 	Sampling dp.Sampling `json:"sampling,omitempty"`
 	Batches  int         `json:"batches,omitempty"`
 	Redraw   dp.Redraw   `json:"redraw,omitempty"`
@@ -53,14 +52,14 @@ type Request struct {
 	// sampling and PLD.
 	Group int `json:"group,omitempty"`
 
-	// Clients is the number of clients, in [1, 1e6]; if not given, 1. If the data is Shared, all of
-	// them hold each record, and a record pays for the rounds of all.
+	// Clients is the number of clients, in [1, 1e6]; if not given, 1. If Shared is true, every client holds every
+	// record, and the ε of a record counts the rounds of all clients.
 	Clients int  `json:"clients,omitempty"`
 	Shared  bool `json:"shared,omitempty"`
 
-	// Root is the public name of the source of the noise, see rng.Name. The planned rounds are run 0 of
-	// this source. Rounds that are planned later get the next numbers. If Root is not given, the plan does
-	// not name its noise.
+	// Root is the public name of the source of the noise (a seed or a secret), see rng.Name. The planned rounds are
+	// run 0 of this source, and rounds that are planned later get the next run numbers. If Root is not given, the
+	// plan does not name its noise.
 	Root string `json:"root,omitempty"`
 }
 

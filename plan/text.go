@@ -293,7 +293,7 @@ func (p *Plan) writeOtherAdjacency(t *page) {
 // share formats a fraction of the full-batch signal as a percentage.
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
-// WriteBatches writes a table of the batch sizes that [Compare] compared.
+// WriteBatches writes a table for people of the batch sizes that [Compare] returned.
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)
@@ -376,9 +376,9 @@ func (p *Plan) Statement() string {
 	return statement
 }
 
-// Events returns, as events for an accountant, the rounds of the plan's run that use a record: those of
-// all clients that hold it. It returns nil if the plan has no run. If batch sizes vary (θ, the largest over the
-// mean s, is above 1), every round counts at the largest size, min(⌊θs⌋, N). This costs at least as much as the
+// Events returns the rounds of the plan's run that use a record, as events for an accountant. These are the rounds of
+// all clients that hold the record. It returns nil if the plan has no run. If batch sizes vary (θ, the largest over
+// the mean s, is above 1), every round counts at the largest size, min(⌊θs⌋, N). This costs at least as much as the
 // real sizes.
 func (p *Plan) Events() []dp.Event {
 	if p.Run == nil {
@@ -409,7 +409,7 @@ func (s *Setting) String() string {
 	return fmt.Sprintf("s = %d, T = %d, σ = %s", s.SampleSize, s.Rounds, up(s.Sigma, digits))
 }
 
-// WriteText writes the calibrated rounds and their privacy statement.
+// WriteText writes the calibrated rounds and their privacy statement to w, as text for people.
 func (c *Calibration) WriteText(w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err
@@ -485,7 +485,7 @@ func (f *Frontier) drawn() string {
 	return fmt.Sprintf(", %s sampling, redraw = %s", f.Sampling, f.Redraw)
 }
 
-// WriteText writes the rows as a table. A value that does not exist is "-".
+// WriteText writes the rows as a table for people. A value that does not exist is "-".
 func (f *Frontier) WriteText(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err

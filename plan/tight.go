@@ -8,46 +8,47 @@ import (
 )
 
 // Tight is the result of [Plan.Tighten]: the ε of a plan by a tight accountant, and the batch size and the noise with
-// which this accountant would meet the budget. It also covers replace-one adjacency, for which the closed form is not
-// proved.
+// which this accountant would meet the budget. It has them under both adjacencies, also under replace-one adjacency,
+// for which the paper's closed form is not proved.
 type Tight struct {
 	Accountant  string  `json:"accountant"`
 	AddOrRemove Allowed `json:"add_or_remove"`
 	ReplaceOne  Allowed `json:"replace_one"`
 }
 
-// Allowed has, under one adjacency, the ε of the plan's run by a tight accountant. It also has two other runs that
+// Allowed has the ε of the plan's run by a tight accountant, under one adjacency. It also has two other runs that
 // meet the budget: one with a larger batch size, and one with less noise. A field is nil if there is no such run or
 // no answer. Reason says why the accountant gives no answer.
 type Allowed struct {
 	Reason string `json:"reason,omitempty"`
-	// Run is the ε of the plan's run, for all rounds that use one record.
+	// Run bounds the ε of the plan's run, for all rounds that use one record.
 	Run *dp.Bound `json:"run,omitempty"`
-	// LargestSample is a run with the plan's σ and epochs and the largest batch size s for which the
-	// search found a run within the budget. This run has the fewest rounds that compute K gradients,
-	// ⌈K/s⌉. Other sizes are not excluded: a few sizes above s may also be within the budget, and a few
-	// below s may not, because whole rounds rarely compute exactly K gradients.
+	// LargestSample is a run with the plan's σ and epochs, and with the largest batch size s that the search found
+	// within the budget. It has ⌈K/s⌉ rounds, the fewest that compute K gradients. The search is not complete: a few
+	// sizes above s may also be within the budget, and a few below s may not, because whole rounds rarely compute
+	// exactly K gradients.
 	LargestSample *Setting `json:"largest_sample,omitempty"`
 	// LeastNoise is the plan's run, with the least σ that is within the budget.
 	LeastNoise *Setting `json:"least_noise,omitempty"`
 }
 
-// Setting is a run that differs from the plan's run in one number. A tight accountant proves that it is within the
-// plan's budget.
+// Setting is a run like the plan's, but with another batch size or with another noise multiplier. A tight accountant
+// proves that it is within the plan's budget.
 type Setting struct {
 	Sigma        float64 `json:"sigma"`
-	SampleSize   int     `json:"sample_size"` // the mean if θ > 1
-	Rounds       int     `json:"rounds"`      // of one client
+	SampleSize   int     `json:"sample_size"` // batch size; the mean batch size if batch sizes vary (θ > 1, see [Plan])
+	Rounds       int     `json:"rounds"`      // number of rounds of one client
 	EpsilonLower float64 `json:"epsilon_lower"`
 	EpsilonUpper float64 `json:"epsilon_upper"`
 }
 
-// Tighten computes the ε of the plan by the accountant acc, and the runs that acc would allow for the plan's budget,
-// records and epochs. It stores the result in p.Tight. If sample sizes vary (θ > 1), every round counts as if it had
-// the largest size.
+// Tighten computes the ε of the plan by the accountant acc. It also finds the batch size and the noise that acc would
+// allow for the plan's budget, records and epochs. It stores the result in p.Tight. If batch sizes vary (θ > 1),
+// every round counts as if it had the largest size.
 //
-// Tighten does nothing if there is nothing to account for: no ε, or less than one gradient computation. It also does
-// nothing for random allocation and for persons: their plans are by pld already, and no other adjacency is covered.
+// Tighten does nothing if there is nothing to account for: no ε, no σ, or less than one gradient computation. It also
+// does nothing for random allocation and for plans that protect a person (Group): these plans already use the
+// accountant pld, and no other adjacency is covered.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err

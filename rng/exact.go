@@ -13,10 +13,10 @@ import (
 // MaxExactScale is the largest scale that [Stream.FloorNormals] accepts.
 const MaxExactScale = 1 << 48
 
-// FloorNormals draws exact noise in whole numbers: it sets every element of dst to ⌊scale·X⌋ with
-// independent standard normal X. Adding such a number to a whole number k gives ⌊k + scale·X⌋, which is a
-// normal number of mean k, rounded down. The distribution is exact if the stream's bits are uniform. The
-// running time depends on the drawn numbers. FloorNormals panics if scale is outside [1, MaxExactScale].
+// FloorNormals draws exact noise in whole numbers. It sets every element of dst to scale·X, rounded down, with
+// independent standard normal X. Adding such a number to a whole number k gives ⌊k + scale·X⌋, which is a normal
+// number of mean k, rounded down. The distribution is exact if the stream's bits are uniform. The running time
+// depends on the drawn numbers. FloorNormals panics if scale is outside [1, MaxExactScale].
 func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 	if scale < 1 || scale > MaxExactScale {
 		panic("rng: FloorNormals needs a scale in [1, 2^48]")

@@ -1,9 +1,9 @@
 package rng
 
-// Heads makes it faster to draw a few random bits in each of many rounds. It is a cache of the first bits
-// of the streams of several consecutive rounds: filling it for 8 rounds costs about as much as starting
-// the stream of one round. The bits are the same with and without it. The zero value is an empty cache,
-// and a nil *Heads caches nothing. It is not safe for concurrent use.
+// Heads is a cache that makes it faster to draw only a few random bits in each of many rounds. It holds the first
+// bits of the streams of several consecutive rounds: filling it for 8 rounds costs about as much as starting the
+// stream of one round. The bits are the same with and without it. The zero value is an empty cache, and a nil *Heads
+// caches nothing. It is not safe for concurrent use.
 type Heads struct {
 	root   *Root
 	low    uint64 // the first place, see Stream
@@ -47,7 +47,7 @@ func NewManyHeads(clients int) ManyHeads {
 	return make(ManyHeads, clients)
 }
 
-// Of returns the cache of one client, from 0 on. To move a stream of this client, call Reseed of the cache
+// Of returns the cache of one client; clients count from 0. To move a stream of this client, call Reseed of the cache
 // instead of Reseed of the Root.
 func (m ManyHeads) Of(client int) *Heads {
 	if m == nil {

@@ -14,7 +14,7 @@ import (
 // its runs. Sources with equal names give equal bits for the same purpose, client and round. So two releases with the
 // same name share their noise, and whoever has both can subtract it. The zero value names no source.
 type Name struct {
-	Root string `json:"root"` // "seed:1" for a numbered seed, "secret:…" for a secret, or any other text
+	Root string `json:"root"` // the seed or secret in public form: "seed:1" for a numbered seed, "secret:…" for a secret, or any other text
 	Run  uint64 `json:"run"`
 }
 

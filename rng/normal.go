@@ -145,10 +145,10 @@ func (s *Stream) expSlow(layer uint8, x float64) float64 {
 	}
 }
 
-// AppendPlaces draws a Poisson sample in floating point. It appends to dst, in increasing order, the drawn
-// numbers in [0, n), and returns dst. Each number is drawn independently with probability 1 − exp(−1/gap).
-// To do so, it skips ⌊gap·E⌋ numbers before each drawn one, with a new exponential random number E of mean
-// 1 each time.
+// AppendPlaces draws a Poisson sample in floating point. It appends to dst, in increasing order, the drawn numbers in
+// [0, n), and returns dst. Each number is drawn independently with probability 1 − exp(−1/gap). To do so,
+// AppendPlaces skips ⌊gap·E⌋ numbers before each drawn one. E is an exponential random number of mean 1, drawn anew
+// each time.
 func (s *Stream) AppendPlaces(dst []int32, gap float64, n int) []int32 {
 	z := expTable
 	for p := 0; ; p++ {

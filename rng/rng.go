@@ -43,18 +43,18 @@ const (
 	Init         Purpose = 3  // initial parameters of a model
 	Split        Purpose = 4  // train/test split
 	Partition    Purpose = 5  // assignment of records to clients
-	ComputeTime  Purpose = 6  // how long a round takes
-	UplinkTime   Purpose = 7  // client to server latency
-	DownlinkTime Purpose = 8  // server to client latency
-	Perturbation Purpose = 9  // noise added to a trained model (utility graph)
+	ComputeTime  Purpose = 6  // how long a simulated round takes
+	UplinkTime   Purpose = 7  // simulated latency from client to server
+	DownlinkTime Purpose = 8  // simulated latency from server to client
+	Perturbation Purpose = 9  // noise added to a trained model (utility graph), and planted faults of audits
 	Synthetic    Purpose = 10 // synthetic data, and the coins of audits
-	Dropout      Purpose = 11 // what a network drops in a round
-	Speed        Purpose = 12 // how fast a client is
-	Message      Purpose = 13 // delays and losses of a client's messages
-	Presence     Purpose = 14 // when a client leaves and returns
+	Dropout      Purpose = 11 // which units of a network dropout removes in a round
+	Speed        Purpose = 12 // how fast a simulated client is
+	Message      Purpose = 13 // simulated delays and losses of a client's messages
+	Presence     Purpose = 14 // when a simulated client leaves and returns
 	Labels       Purpose = 15 // which classes a client holds
 	HoldOut      Purpose = 16 // which training records are held out
-	Bounds       Purpose = 17 // the noise of private bounds of columns
+	Bounds       Purpose = 17 // noise for private lower and upper bounds of a table's columns
 	Persons      Purpose = 18 // which records of a person are used
 )
 
@@ -83,10 +83,10 @@ const (
 	MaxSecret = 1 << 10
 )
 
-// NewFromSecret returns the root of a secret of MinSecret to MaxSecret bytes. The secret must be uniform,
-// or at least as hard to guess as 16 uniform bytes (the key of AES-128). The same secret gives the same
-// root. So a client that restarts can continue its streams, but it must protect the secret as carefully as
-// its records. No secret gives the root of a numbered seed.
+// NewFromSecret returns the root of a secret of MinSecret to MaxSecret bytes. The secret must be uniform, or at least
+// as hard to guess as 16 uniform bytes (the key of AES-128). The same secret gives the same root. So a client that
+// restarts can continue its streams, but it must protect the secret as carefully as its records. The root of a secret
+// always differs from the root of a numbered seed.
 func NewFromSecret(secret []byte) (*Root, error) {
 	if len(secret) < MinSecret || len(secret) > MaxSecret {
 		return nil, fmt.Errorf("secret = %d bytes, must be in [%d, %d]", len(secret), MinSecret, MaxSecret)
@@ -200,10 +200,10 @@ func (r *Root) Stream(p Purpose, client uint32, round int) *Stream {
 	return s
 }
 
-// Peek returns the next random bytes of the stream without removing them. Use it, with [Stream.Skip], to
-// draw many numbers without a call for each. size, at most 128, is the number of bytes of the next draw.
-// The result has at least size bytes. If fewer are ready, Peek generates about want ≥ size bytes. The
-// result is valid until the next call.
+// Peek returns random bytes of the stream without removing them. Use it, with [Stream.Skip], to draw many numbers
+// with few calls. size, at most 128, is the number of bytes that the next draw needs, and the result has at least
+// that many. If the stream must generate more bytes for that, it generates about want of them; want must be at least
+// size. The result is valid until the next call of a method of the stream.
 func (s *Stream) Peek(size, want int) []byte {
 	if s.pos+size > s.have {
 		s.refill(size, want)
@@ -211,9 +211,9 @@ func (s *Stream) Peek(size, want int) []byte {
 	return s.buf[s.pos:s.have]
 }
 
-// Skip removes the next n bytes of the stream, which Peek must have returned. n must be a multiple of the size that Peek
-// was given, the bytes of one draw. Then each draw gets the same bits, whether draws are peeked at one by one or many at
-// a time.
+// Skip removes the next n bytes of the stream, which [Stream.Peek] must have returned. n must be a multiple of the
+// size that Peek was given, so that only whole draws are removed. Then each draw gets the same bits, no matter how
+// many draws are taken after one call of Peek.
 func (s *Stream) Skip(n int) { s.pos += n }
 
 // refill makes the next n bytes available, and about want ≥ n bytes if possible. The amount never

@@ -44,7 +44,7 @@ type Options struct {
 	// Propose writes lines about its progress to progress. While it runs, GET /propose answers with the
 	// last line, which the page shows.
 	Propose func(ctx context.Context, question []byte, progress io.Writer) (any, error)
-	Sets    []string // data sets that Propose knows
+	Sets    []string // names of the data sets that Propose knows
 }
 
 // Server serves the planner page and answers its questions, only to this machine. Make one with

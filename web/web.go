@@ -69,10 +69,10 @@ func pageText(head, foot string) []byte {
 // Planner is the planner as WebAssembly, with everything that a page needs to run it. [Compile] makes one,
 // and [Page] writes it.
 type Planner struct {
-	Wasm     []byte // the program of web/internal/planner
-	Loader   []byte // wasm_exec.js of the Go version that compiled it
-	Version  string // version of the program
-	Licences []byte // licences of everything that it contains
+	Wasm     []byte // the planner, compiled from web/internal/planner
+	Loader   []byte // wasm_exec.js of the Go version that compiled Wasm
+	Version  string // version of the planner, which the page shows
+	Licences []byte // licences of all software that Wasm contains
 }
 
 // Page returns the planner as one HTML file that needs no other file and no network. Its content
@@ -116,7 +116,7 @@ func Made() []byte { return made }
 // generator comes before the version in a page.
 const generator = `<meta name="generator" content="proactivedp `
 
-// PageVersion returns the version that is written in a page from [Page], or "" if there is none.
+// PageVersion returns the version that is written in a page from [Page], or "" if page contains no version.
 func PageVersion(page []byte) string {
 	_, after, found := bytes.Cut(page, []byte(generator))
 	version, _, ended := bytes.Cut(after, []byte(`"`))

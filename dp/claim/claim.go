@@ -25,23 +25,23 @@ import (
 // Claim is the privacy guarantee that one accountant proves for a release (a list of rounds). It protects a record
 // or, if Group is above 1, a person with up to Group records.
 type Claim struct {
-	// EpsilonLower, Epsilon and EpsilonUpper are those of a dp.Bound. If the accountant proves no upper
-	// end, all three are nil, and Reason says why. A claim may also be made for another release that costs
-	// at least as much. Then Kind is dp.Upper, and Reason describes that release.
+	// EpsilonLower, Epsilon and EpsilonUpper are those of a dp.Bound. If the accountant proves no upper end, all
+	// three are nil, and Reason says why. Some claims follow from the ε of another release that costs at least as
+	// much. Then Kind is dp.Upper, and Reason describes that other release.
 	EpsilonLower *float64     `json:"epsilon_lower"`
 	Epsilon      *float64     `json:"epsilon"`
 	EpsilonUpper *float64     `json:"epsilon_upper"`
 	Delta        float64      `json:"delta"`
-	Kind         dp.Kind      `json:"kind,omitempty"` // absent if no ε is claimed
+	Kind         dp.Kind      `json:"kind,omitempty"` // how ε relates to the true value; absent in JSON if no ε is claimed
 	Accountant   string       `json:"accountant"`
 	Adjacency    dp.Adjacency `json:"adjacency"`
 	Sampling     dp.Sampling  `json:"sampling"`
 	// Group is the largest number of records of a person, if the claim is for a person and not for a
 	// record; otherwise 0.
 	Group       int    `json:"group,omitempty"`
-	DatasetSize int    `json:"dataset_size"`      // N_c, the records of a client
-	Rounds      int    `json:"rounds"`            // number of composed rounds; 2^63-1 means at least that many
-	GradComps   int    `json:"grad_computations"` // their expected number of gradient computations
+	DatasetSize int    `json:"dataset_size"`      // number of records that one client holds
+	Rounds      int    `json:"rounds"`            // number of rounds that the ε counts; 2^63-1 means at least that many
+	GradComps   int    `json:"grad_computations"` // number of gradients that these rounds compute, in expectation
 	Reason      string `json:"reason,omitempty"`
 }
 
@@ -83,8 +83,8 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 	return c, nil
 }
 
-// AtMost returns c as a claim about another release that costs at most as much as the one of c. The new
-// claim has only the upper end of ε. why becomes its Reason, and should describe the other release.
+// AtMost returns a claim about another release, which costs at most as much as the release of c. It keeps only the
+// upper end of c's ε. why becomes its Reason and should describe the release of c, from which the ε comes.
 func (c Claim) AtMost(why string) Claim {
 	if c.EpsilonUpper != nil {
 		zero, upper := 0.0, *c.EpsilonUpper
@@ -105,7 +105,8 @@ func (c Claim) Plus(epsilon float64, why string) Claim {
 	return c
 }
 
-// Least returns c, or c with the ε of o if that is smaller. Both claims must be about the same release.
+// Least returns c, or c with the ε, Kind and Reason of o if the upper end of o's ε is smaller. Both claims must be
+// about the same release.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,

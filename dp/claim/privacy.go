@@ -36,9 +36,9 @@ type history struct {
 	clients int
 }
 
-// OfClients returns the claims, at δ in (0, 1), for a training in which each client releases the events.
-// Use it for a plan. There must be at least one client. shared says whether all clients hold every record;
-// otherwise each record is held by one client. The error is that of [Of].
+// OfClients returns the claims, at δ in (0, 1), for a training in which each client releases the events. Use it for a
+// plan. clients must be at least 1. shared says whether all clients hold every record; otherwise each record is held
+// by one client. The error is that of [Of].
 func OfClients(
 	ctx context.Context, acc dp.Accountant, events []dp.Event, clients int, shared bool, delta float64,
 ) (Privacy, error) {
@@ -50,7 +50,7 @@ func OfClients(
 
 // OfLedgers does the same as [OfClients], for clients that released the rounds in their ledgers. PerClient
 // is the claim of the client with the largest ε. The error wraps dp.ErrSharedNoise if two ledgers name the
-// same client of the same run, for example of two trainings with the same seed.
+// same client of the same run, for example because two trainings used the same seed.
 func OfLedgers(
 	ctx context.Context, acc dp.Accountant, ledgers []dp.Ledger, shared bool, delta float64,
 ) (Privacy, error) {

@@ -7,16 +7,16 @@ import (
 	"proactivedp/rng"
 )
 
-// Released returns the rounds that a record pays for in a training, from the clients' ledgers.
+// Released returns the rounds that a record pays for in a training. A ledger lists the rounds of one client.
 //
-// If shared is true, all clients hold every record. Released then returns the rounds of all clients,
-// grouped by the name of their noise. If shared is false, each record is held by one client, and nobody
-// need know by which. Released then returns rounds that cost at least as much as those of any client. They
-// name their noise only if the noise of all clients is from one run of one root.
+// If shared is true, all clients hold every record. Released then returns the rounds of all clients, grouped by the
+// name of their noise. If shared is false, each record is held by only one client, which need not be known. Released
+// then returns rounds that cost at least as much as those of any client. They name their noise only if the noise of
+// all clients is from one run of one root.
 //
-// Released returns nil for ledgers without rounds. It also returns nil if it cannot list rounds that are
-// expensive enough: if clients that hold separate records have different mechanisms, or if there are more
-// unfinished epochs than [dp.Times] lists.
+// Released returns nil for ledgers without rounds. It also returns nil if it cannot list rounds that cost enough.
+// This happens if clients that hold separate records have different mechanisms, or if there are more unfinished
+// epochs than [dp.Times] lists.
 func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	names, groups := byRoot(ledgers)
 	if !shared && len(names) > 1 {

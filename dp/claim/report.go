@@ -18,31 +18,31 @@ type View struct {
 	Epsilon      *float64 `json:"epsilon"`
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Delta        float64  `json:"delta"`
-	Kind         dp.Kind  `json:"kind,omitempty"`  // absent if no ε is claimed
-	Group        int      `json:"group,omitempty"` // see Claim
+	Kind         dp.Kind  `json:"kind,omitempty"`  // how ε relates to the true value; absent in JSON if no ε is claimed
+	Group        int      `json:"group,omitempty"` // largest number of records of one person, if ε is for a person; see Claim
 	DatasetSize  int      `json:"dataset_size"`
 	Rounds       int      `json:"rounds"`
 	GradComps    int      `json:"grad_computations"`
-	SampleRate   float64  `json:"sample_rate"` // mean over the rounds; 0 without rounds
+	SampleRate   float64  `json:"sample_rate"` // mean sample rate of the rounds; 0 if there are no rounds
 	Reason       string   `json:"reason,omitempty"`
 }
 
-// ClosedForm has the claims by the paper's closed form, with the keys of [Report]. The fields before PerClient repeat
-// those of PerRecord.
+// ClosedForm has the claims by the paper's closed form, in the same layout as [Report]. The fields before PerClient
+// repeat those of PerRecord.
 type ClosedForm struct {
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Accountant   string   `json:"accountant"`
-	Kind         dp.Kind  `json:"kind,omitempty"` // absent if no ε is claimed
+	Kind         dp.Kind  `json:"kind,omitempty"` // how ε relates to the true value; absent in JSON if no ε is claimed
 	Reason       string   `json:"reason,omitempty"`
 	PerClient    View     `json:"per_client"`
 	PerRecord    View     `json:"per_record"`
 }
 
-// Report is the privacy of a training, as it is written in JSON. PerClient and PerRecord are the claims of
-// the accountant that certifies the training: package pld, which is tight, or the closed form if only that
-// covers the training. The fields before PerClient repeat PerRecord. Certified has the claims of pld, and
-// ClosedForm those of the closed form. All claims are about the same rounds. If a filter or a budget
-// limits the rounds, all claims are the guarantee of the filter or budget instead.
+// Report is the privacy of a training, as it is written in JSON. PerClient and PerRecord are the claims of the
+// accountant that certifies the training: package pld, which is tight, or the closed form if only that covers the
+// training. The fields before PerClient repeat PerRecord. Certified has the claims of pld, and ClosedForm those of
+// the closed form. All claims are about the same rounds. If an rdp.Filter or a closedform.Budget limits the rounds,
+// all claims are the guarantee of that filter or budget instead.
 type Report struct {
 	EpsilonLower    *float64     `json:"epsilon_lower"`
 	Epsilon         *float64     `json:"epsilon"`
@@ -50,14 +50,14 @@ type Report struct {
 	Delta           float64      `json:"delta"`
 	NoiseMultiplier float64      `json:"noise_multiplier"`
 	Accountant      string       `json:"accountant"`
-	Kind            dp.Kind      `json:"kind,omitempty"` // absent if no ε is claimed
+	Kind            dp.Kind      `json:"kind,omitempty"` // how ε relates to the true value; absent in JSON if no ε is claimed
 	Adjacency       dp.Adjacency `json:"adjacency"`
 	Sampling        dp.Sampling  `json:"sampling"`
-	Group           int          `json:"group,omitempty"` // see Claim; then all keys are for a person
+	Group           int          `json:"group,omitempty"` // largest number of records of one person, if all claims are for a person; see Claim
 	Reason          string       `json:"reason,omitempty"`
 	PerClient       View         `json:"per_client"`
 	PerRecord       View         `json:"per_record"`
-	ClosedForm      *ClosedForm  `json:"closed_form,omitempty"` // nil under a filter or a budget
+	ClosedForm      *ClosedForm  `json:"closed_form,omitempty"` // nil if an rdp.Filter or a closedform.Budget limits the rounds
 	Certified       Privacy      `json:"certified"`
 	// Noise lists the names of the clients' sources of noise, each once. Simulation is true if one of them
 	// is a numbered seed: then nothing is protected.
@@ -84,8 +84,8 @@ func Drawn(exact bool, names []rng.Name) string {
 	return "in floating point: low bits of a release may reveal records, which ε does not cover; use --exact for a release"
 }
 
-// Closed returns the claims by the paper's closed form, also for a report of an older version. If the closed form
-// does not apply, the claims have no ε.
+// Closed returns the claims by the paper's closed form. It also works for a report that an older version of the
+// program wrote. If the closed form does not apply, the claims have no ε.
 func (r Report) Closed() ClosedForm {
 	if c := r.Current().ClosedForm; c != nil {
 		return *c
@@ -149,10 +149,10 @@ func (r Report) Current() Report {
 	return r
 }
 
-// Within returns the report of a training whose rounds were chosen by earlier results, under a budget that
-// was fixed before the first round (see rdp.Filter). b is the guarantee of that budget. Its upper end is
-// reported as the ε of a record, both for one client's rounds and for all rounds. The reported noise
-// multiplier is the least of the events. There must be at least one event.
+// Within returns the report of a training whose rounds were chosen by earlier results, under a budget that was fixed
+// before the first round (see rdp.Filter). b is the guarantee of that budget. Its upper end is reported as the ε of a
+// record, both for one client's rounds and for all rounds. The reported noise multiplier is the least one of the
+// events. events must not be empty.
 func Within(b dp.Bound, events []dp.Event) Report {
 	noise, _ := dp.Names(events)
 	least, zero := math.Inf(1), 0.0

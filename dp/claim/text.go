@@ -21,7 +21,8 @@ const shown = 5
 func up(v float64) string   { return decimal.Up(v, shown) }
 func down(v float64) string { return decimal.Down(v, shown) }
 
-// Unit says what a privacy statement counts for a record: the rounds of one client, or of all clients.
+// Unit names the rounds that the ε of a privacy statement counts for a record: those of one client, or of all
+// clients.
 type Unit string
 
 // These are the values of [Unit]. Their ε differ if several clients hold a record: PerClient counts the rounds of one
@@ -122,7 +123,7 @@ func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 		"not covered.", events)
 }
 
-// Orders writes the Rényi orders of a filter (see rdp.Filter) as text for a statement.
+// Orders returns the Rényi orders of a filter (see rdp.Filter) as text, separated by commas.
 func Orders(orders []float64) string {
 	names := make([]string, len(orders))
 	for i, alpha := range orders {
@@ -399,7 +400,7 @@ func describable(b dp.Bound, events []dp.Event) error {
 	return nil
 }
 
-// Short writes a bound on ε for a table. For nil it is "no ε".
+// Short returns a bound on ε as a short text for a table. For a nil bound, the text is "no ε".
 func Short(b *dp.Bound) string {
 	switch {
 	case b == nil:

@@ -34,7 +34,8 @@ import (
 // them at the largest rate, and returns the smaller of the two.
 //
 // The error wraps dp.ErrNotCovered for everything else: noise too small or rates too large for the
-// theorem, and values outside the ranges. The ranges are N up to 2^53, up to 1e20 epochs, σ in [MinSigma, MaxSigma], δ from MinDelta, and ε in [1e-60, 1e30].
+// theorem, and values outside the ranges. The ranges are N up to 2^53, up to 1e20 epochs, σ in
+// [MinSigma, MaxSigma], δ from MinDelta, and ε in [1e-60, 1e30].
 type Accountant struct{}
 
 var _ dp.Accountant = Accountant{}

@@ -1,7 +1,7 @@
 // Package closedform implements the paper's theorems about DP-SGD: formulas that give (ε, δ) directly from
 // noise, batch sizes and number of rounds. They are Theorem Main and the more general Theorems simpleF and
-// thm1 (names like these are labels in the paper's source). The package also has the planning formulas
-// that follow: limits of rounds and sizes, growing sizes, and the reuse of a data set.
+// thm1 (names like these are labels in the paper's source). The package also has planning formulas
+// that follow from the theorems: limits of rounds and sizes, growing sizes, and the reuse of a data set.
 //
 // The theorems hold only for add-or-remove adjacency and Poisson sampling: under replace-one adjacency
 // some settings meet all conditions and cost more than ε. The theorems are upper bounds. For constant
@@ -89,8 +89,9 @@ func Epsilon(sigma, delta float64) (float64, error) {
 	}
 }
 
-// H returns the function h of the paper's Theorem simpleF, h(x) = (√(1+(e/x)²) - e/x)², for x > 0. It
-// increases from 0 to 1. The theorem needs it because at the noise multiplier σ, a denominator of [RHS], σ(1-ᾱ) - 2e√ᾱ, is 0 at ᾱ = h(σ) and positive below.
+// H returns h(x) = (√(1+(e/x)²) - e/x)², a function of the paper's Theorem simpleF, for x > 0. It increases from 0 to
+// 1. The theorem limits ᾱ by h(σ), because a denominator of [RHS], σ(1-ᾱ) - 2e√ᾱ, is 0 at ᾱ = h(σ) and positive for
+// smaller ᾱ.
 func H(x float64) float64 {
 	r := rootH(x)
 	return r * r
@@ -102,6 +103,7 @@ func rootH(x float64) float64 {
 	return 1 / (math.Hypot(1, c) + c)
 }
 
-// G returns the function g(x) = min{1/(ex), h(x)} in the paper's Theorem simpleF, for x > 0; for h see
-// H. It is h(x) for x < 2.467 and 1/(ex) for larger x.
+// G returns g(x) = min{1/(ex), h(x)}, a function of the paper's Theorem simpleF, for x > 0; for h see [H]. The
+// theorem limits the largest sample rate by g(σ_eq), with σ_eq from [Sigma]. g(x) is h(x) for x < 2.467 and 1/(ex)
+// for larger x.
 func G(x float64) float64 { return min(1/(math.E*x), H(x)) }

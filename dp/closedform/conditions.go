@@ -16,10 +16,10 @@ const (
 
 // Condition is one requirement of a theorem.
 //
-// Margin says by how much it is met, relative to what is needed. It is have/need - 1 if the setting needs
-// at least need, and need/have - 1 if it may have at most need. For example, 0.1 means that the condition
-// is met by a tenth. A negative margin means that it is not met. At 0 the condition is just met, except
-// for strict ones such as ε < 0.5 and u₀ < 1.
+// Margin says by how much the requirement is met, as a fraction. For a requirement value ≥ limit it is
+// value/limit - 1, and for value ≤ limit it is limit/value - 1. For example, 0.1 means that the condition is met
+// with 10 % to spare. A negative margin means that it is not met. At 0 the condition is just met, except for strict
+// ones such as ε < 0.5 and u₀ < 1.
 type Condition struct {
 	Theorem string  `json:"theorem"`
 	Name    string  `json:"name"`
@@ -45,13 +45,13 @@ func Holds(cs []Condition, theorem string) bool {
 // Setting describes the run of one client, and the (ε, δ) that it should satisfy. In a real run, Rounds, Computed and
 // MaxSize are whole numbers. A planner may use other numbers.
 type Setting struct {
-	N        int     // size of the data set, in [1, MaxN]
-	Rounds   float64 // T > 0
-	Computed float64 // K = Σ s_i > 0, K/N in [1e-20, 1e20]
-	MaxSize  float64 // s_max in [K/T, N]
-	Sigma    float64 // noise multiplier > 0
-	Epsilon  float64 // in [1e-60, 1e30]
-	Delta    float64 // in [MinDelta, 1)
+	N        int     // number of records N, in [1, MaxN]
+	Rounds   float64 // number of rounds T > 0
+	Computed float64 // K = Σ s_i > 0, the gradients that all rounds compute; K/N must be in [1e-20, 1e20]
+	MaxSize  float64 // largest batch size s_max, in [K/T, N]
+	Sigma    float64 // noise multiplier σ > 0
+	Epsilon  float64 // ε in [1e-60, 1e30]
+	Delta    float64 // δ in [MinDelta, 1)
 }
 
 // Epochs returns the number of epochs k = K/N.
@@ -92,7 +92,8 @@ func (s Setting) validateRun() error {
 }
 
 // Conditions says by how much the run s meets each requirement of the paper's Theorems Main and simpleF,
-// with the given form of γ. The letters are those of the package comment; g is [G] and h is [H].
+// with the given form of γ. Each line below has the theorem, the name of a condition, and the condition. The letters
+// are those of the package comment; g is [G] and h is [H].
 //
 //	Main     sigma    σ ≥ σ_eq
 //	         delta    δ ≤ 1/N

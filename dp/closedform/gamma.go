@@ -132,15 +132,13 @@ func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	return GammaAt(form, sigma, eps/k)
 }
 
-// GammaAt returns the constant γ of Theorem simpleF at noise multiplier σ, for x = ε/k, where k is the
-// number of epochs. It is the root γ of
+// GammaAt returns the constant γ of Theorem simpleF at noise multiplier σ, for x = ε/k, where k is the number of
+// epochs. It is the root γ of
 //
 //	γ = RHS(σ, ᾱ),  ᾱ = x/γ,  ᾱ in (0, MaxAlphaBar)
 //
-// rounded up, with a relative error of at most 1e-13. Exactly one such root exists for every σ > 0 and x >
-// 0. GammaAt returns an error if σ is not in [0.1, 1e35] or x not in [1e-250, 1e100].
-//
-// with [RHS] in the given form.
+// with [RHS] in the given form. It is rounded up, with a relative error of at most 1e-13. Exactly one such root
+// exists for every σ > 0 and x > 0. GammaAt returns an error if σ is not in [0.1, 1e35] or x not in [1e-250, 1e100].
 //
 // The paper calls γ the "smallest solution". But smaller solutions always exist at ᾱ > h(σ) (see [H]), where
 // denominators are negative and the proof does not hold.

@@ -10,7 +10,7 @@ import (
 // Limits has the limits that Theorem simpleF sets for a client that computes K = kN gradients (k epochs of N records)
 // within (ε, δ): the least number of rounds, and the largest mean batch size. [Limit] computes them.
 type Limits struct {
-	Gamma float64 // γ, rounded up
+	Gamma float64 // constant γ of the theorem (see [Gamma]), rounded up
 	// TTreq3 and TTreq1 are the numbers of rounds T at which conditions (treq3) and (treq1) of Theorem
 	// simpleF hold with equality, see [Conditions]: γθ²k²/ε and θk/g(σ_eq).
 	TTreq3, TTreq1 float64

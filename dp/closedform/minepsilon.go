@@ -7,13 +7,13 @@ import (
 	"proactivedp/dp"
 )
 
-// MinEpsilon returns the smallest ε, rounded up, for which the run s meets all conditions of the paper's
-// Theorem simpleF, with the constant γ of the given form. The conditions are verified at the returned ε.
-// s.Epsilon is ignored. If s.Sigma is +Inf, the noise is σ_eq of the returned ε.
+// MinEpsilon returns the smallest ε, rounded up, for which the run s meets all conditions of the paper's Theorem
+// simpleF, with the constant γ of the given form. The conditions are verified at the returned ε. s.Epsilon is
+// ignored. If s.Sigma is +Inf, the noise is σ_eq of the returned ε (see [Sigma]).
 //
-// Rounding adds at most a relative 1e-7. For rates so close to the pole of γ that float64 cannot resolve
-// the conditions, it adds at most 1e-3. The error wraps dp.ErrNotCovered if no such ε exists, or if s is a
-// run outside the ranges of [Accountant].
+// Rounding adds at most a relative 1e-7, or at most 1e-3 for sample rates near the limit beyond which no γ exists:
+// there float64 cannot resolve the conditions. The error wraps dp.ErrNotCovered if no such ε exists, or if s is a run
+// outside the ranges of [Accountant].
 func MinEpsilon(form Form, s Setting) (float64, error) {
 	of := askedDelta(s.Delta)
 	errs := []error{form.check(), s.validateRun(), of.faulty}

@@ -6,9 +6,9 @@ import (
 	"proactivedp/dp"
 )
 
-// MomentAccountant computes ε by the paper's Theorem thm1 in its corrected form. It covers the same events
-// as [Accountant]. Its ε is never larger, up to rounding, because each round costs
-// q²/(1-q) at its own sample rate q, and no largest rate is used for others.
+// MomentAccountant computes ε by the paper's Theorem thm1 in its corrected form. It covers the same events as
+// [Accountant]. Up to rounding, its ε is never larger than that of Accountant. The reason is that it counts each
+// round at its own sample rate q, with cost q²/(1-q), and not at the largest rate of all rounds.
 type MomentAccountant struct{}
 
 var _ dp.Accountant = MomentAccountant{}

@@ -8,16 +8,16 @@ import (
 	"proactivedp/dp"
 )
 
-// Moments has averages over the rounds of a run. The paper's Theorem thm1 depends on the sample rates q_i
-// = s_i/N of the T rounds only by these numbers. For j = 1, 2 and 3, the average Ŝ_j is
+// Moments has averages over the T rounds of a run. The paper's Theorem thm1 needs only these numbers, and not each
+// sample rate q_i = s_i/N. For j = 1, 2 and 3, the average Ŝ_j is
 //
 //	Ŝ_j = (1/T)·Σ q_i^j/(1-q_i)^{j-1}
 //
 // Make one with [MomentsOfEvents]. It rounds Ŝ₂ and Ŝ₃ up, by the rounding error of their sums.
 type Moments struct {
-	Rounds     float64 // T
-	MaxRate    float64 // max q_i, in (0, 1)
-	S1, S2, S3 float64 // Ŝ₁ = k/T, Ŝ₂, Ŝ₃
+	Rounds     float64 // number of rounds T
+	MaxRate    float64 // largest sample rate max q_i, in (0, 1)
+	S1, S2, S3 float64 // averages Ŝ₁ = k/T (k epochs), Ŝ₂ and Ŝ₃
 }
 
 // Epochs returns the number of epochs, k = T·Ŝ₁ = Σq_i.

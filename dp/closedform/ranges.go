@@ -8,12 +8,13 @@ import (
 )
 
 // These are the ranges of the arguments of this package, ends included. They are far wider than any practical use. In
-// these ranges nothing overflows float64, and tests try their corners. Values outside are refused by name.
+// these ranges nothing overflows float64, and tests try their corners. For a value outside, the error names the
+// argument.
 const (
-	MinDelta = 1e-300 // δ must also be below 1
+	MinDelta = 1e-300 // least δ; δ must also be below 1
 	MaxN     = 1 << 53
-	// MinSigma is slightly above √2. At √2 and below, the theorem has no ε; closer to √2 than
-	// MinSigma, the rounding of ε would not be small.
+	// MinSigma is slightly above √2. At √2 and below, Theorem simpleF gives no ε. Between √2 and MinSigma, rounding
+	// would make ε noticeably larger.
 	MinSigma = 1.4142136
 	// MaxSigma is the largest noise multiplier for accounting and planning.
 	MaxSigma = 1e6

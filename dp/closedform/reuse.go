@@ -11,22 +11,21 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// ReuseLimit returns the largest number of epochs k for which the paper allows one data set of n records
-// to be used, over all learning tasks together (Remark "Reusing the Local Data Set"). With the constant γ
-// of Theorem simpleF, see [Gamma], and θ, the largest batch size divided by the mean one, it is the
-// largest k with
+// ReuseLimit returns the largest number of epochs k for which the paper allows one data set of n records to be used,
+// over all learning tasks together (Remark "Reusing the Local Data Set"). With the constant γ of Theorem simpleF, see
+// [Gamma], and θ, the largest batch size divided by the mean one, it is the largest k with
 //
 //	k ≤ εN/(γθ²)
 //
 // rounded down. γ depends on k; at the limit it is RHS(σ_eq(ε, δ), θ²/N).
 //
-// This limit is necessary but far from sufficient. It assumes the largest possible number of rounds:
-// rounds of one record each on average. Larger batches use up the budget sooner. [Budget] counts what is
-// sufficient.
+// No set of tasks may exceed this limit, but staying below it is far from sufficient. The limit assumes the largest
+// possible number of rounds: rounds of one record each on average. Larger batches use up the budget sooner. [Budget]
+// enforces a sufficient condition.
 //
-// n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps
-// dp.ErrNotCovered if n is too small for any such use: either batches of θ records exceed the limit of
-// condition (treq1), or no γ exists.
+// n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps dp.ErrNotCovered
+// if n is too small for any such use: either batches of θ records exceed the limit of condition (treq1), or no γ
+// exists.
 func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	if err := errors.Join(form.check(), checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), checkEpsilon(eps),
 		checkDelta(delta)); err != nil {
@@ -51,8 +50,8 @@ var ErrBudgetSpent = errors.New("budget spent")
 // Task is a training that a [Budget] has recorded, with its epochs and its cost.
 type Task struct {
 	Name   string
-	Epochs float64 // k = Σq_i
-	Cost   float64 // Σ q_i²/(1-q_i); the costs of all tasks may add up to ε/2
+	Epochs float64 // number of epochs k = Σq_i, the sum of the sample rates of its rounds
+	Cost   float64 // Σ q_i²/(1-q_i) over its rounds; the costs of all tasks of a Budget may add up to ε/2
 }
 
 // Why a Budget is sound: all rounds of all tasks form one sequence. Theorem thm1 in its corrected form
@@ -105,11 +104,12 @@ func NewBudget(n int, eps, delta float64) (*Budget, error) {
 	return b, nil
 }
 
-// Sigma returns the least noise multiplier that every task (training) of the budget must use: σ_eq(ε, δ), see the
-// function [Sigma].
+// Sigma returns the least noise multiplier that every task (training) of the budget must use. It is σ_eq(ε, δ), which
+// the function [Sigma] computes.
 func (b *Budget) Sigma() float64 { return b.sigma }
 
-// MaxSize returns the largest batch size that a round of any task (training) may have, ⌊N/(e·σ_eq)⌋. It may be 0.
+// MaxSize returns the largest batch size that a round of any task (training) may have: N/(e·σ_eq) rounded down, with
+// σ_eq from [Budget.Sigma]. It may be 0.
 func (b *Budget) MaxSize() int { return int(b.maxRate() * float64(b.n)) }
 
 func (b *Budget) maxRate() float64 { return (1 - 2*slack) / (math.E * b.sigma) }

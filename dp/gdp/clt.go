@@ -33,17 +33,18 @@ func MuPoisson(q, sigma, rounds float64) (float64, error) {
 	return q * math.Sqrt(rounds*math.Expm1(1/(sigma*sigma))), nil
 }
 
-// MuUniform returns the μ of the central limit theorem for T rounds that each draw a fixed fraction q of
-// the records without replacement. σ is relative to the most that one record can move the sum:
+// MuUniform returns the μ of the central limit theorem for T rounds that each draw a fixed fraction q of the records
+// without replacement. Here σ is the standard deviation of the noise divided by the most that one record can change
+// the sum:
 //
 //	μ = q·√T·√2·√(e^{1/σ²}·Φ(3/(2σ)) + 3Φ(-1/(2σ)) - 2)
 //
 // (Dong, Roth, Su 2022, Corollary 5.4). Φ is the standard normal distribution function.
 //
-// For rounds of this project under replace-one adjacency, use MuUniform(q, σ/2, T) with the noise
-// multiplier σ. Replacing a record moves a sum of gradients of norm C by up to 2C, and the noise here has
-// standard deviation C·σ. The paper above defines σ relative to 2C. So its tables, and compute_mu_uniform
-// of public libraries, use their σ itself.
+// In this project the noise has standard deviation C·σ, and replacing a record changes a sum of gradients of norm C
+// by up to 2C. So for a noise multiplier σ of this project, under replace-one adjacency, call MuUniform(q, σ/2, T).
+// The tables of that paper, and compute_mu_uniform of public libraries, define σ relative to 2C. Pass their σ
+// unchanged.
 //
 // The ranges and the accuracy are those of [MuPoisson]. The result is not a bound either.
 func MuUniform(q, sigma, rounds float64) (float64, error) {

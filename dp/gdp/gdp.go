@@ -87,7 +87,7 @@ func Epsilon(mu, delta float64) (float64, error) {
 
 // Mu returns the largest μ such that μ-GDP implies (ε, δ)-differential privacy. It is rounded down so that
 // LogDelta(μ, ε) ≤ ln δ. Use it to find the noise for a budget: one round on all records with σ ≥ 1/μ
-// meets it under add-or-remove adjacency. ε must be in [0, Largest] and δ in [MinDelta, 1).
+// meets the budget under add-or-remove adjacency. ε must be in [0, Largest] and δ in [MinDelta, 1).
 func Mu(eps, delta float64) (float64, error) {
 	if err := errors.Join(dp.CheckRange("epsilon", eps, 0, Largest), dp.CheckDelta(delta, MinDelta)); err != nil {
 		return 0, err

@@ -16,7 +16,7 @@ const (
 	MinSigma, MaxSigma = 0.05, 1e6
 	MinRate            = 1e-12
 	MaxRounds          = 1e12
-	MinDelta           = 1e-100 // δ must also be below 1
+	MinDelta           = 1e-100 // least δ; δ must also be below 1
 	MaxEpsilon         = 1e6
 	// DefaultAccuracy is the default of [Accountant].Accuracy: the width of an interval divided by its upper end.
 	DefaultAccuracy = 1e-3
@@ -29,9 +29,9 @@ type Accountant struct {
 	// Accuracy is the requested relative width of the interval, in [1e-6, 0.5]; 0 means
 	// DefaultAccuracy. The interval is wider if this accuracy would take more than about a second.
 	Accuracy float64
-	// UpperEnd leaves out the lower end of the interval if it would need a separate computation: for
-	// fixed-size samples, shuffled batches, allocation, groups, and rounds together with releases other
-	// than Gaussian noise. The Bound is then dp.Upper. Searches set UpperEnd to save time.
+	// UpperEnd leaves out the lower end of the interval in cases where it needs a separate computation: fixed-size
+	// samples, shuffled batches, allocation, groups, and rounds together with releases other than Gaussian noise. The
+	// Bound is then of kind dp.Upper. Set UpperEnd to save time, for example in a search.
 	UpperEnd bool
 }
 
@@ -77,10 +77,10 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	return bounds[0], nil
 }
 
-// Profile returns the δ of the events for each given ε, as Delta does. The ε must not decrease. It takes
-// about a second for any number of ε: if the full accuracy would take longer, the intervals are wider.
-// Values above MaxEpsilon are left out, so the result may be shorter than epsilons. If all values are
-// above it, the error wraps dp.ErrNotCovered.
+// Profile returns the δ of the events for each of the given epsilons, as Delta does. epsilons must be in increasing
+// order; equal values may repeat. It takes about a second for any number of ε: if the full accuracy would take
+// longer, the intervals are wider. Values above MaxEpsilon are left out, so the result may be shorter than epsilons.
+// If all values are above it, the error wraps dp.ErrNotCovered.
 func (a Accountant) Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
 	if !slices.IsSorted(epsilons) {
 		return nil, errors.New("the epsilons of a profile must not decrease")

@@ -32,13 +32,13 @@ func epsilon(alpha, tau, delta float64) float64 {
 	return max(0, tau+gain+price+rounding*(tau+math.Abs(gain)+(math.Abs(math.Log(delta))+math.Log(alpha))/a))
 }
 
-// Delta converts Rényi differential privacy to (ε, δ). If the Rényi divergence of order α of a release is
-// at most τ (tau), the release is (ε, δ)-differentially private for the given ε and the returned δ in (0,
-// 1]:
+// Delta converts Rényi differential privacy to (ε, δ). If the Rényi divergence of order α of a release is at most τ
+// (tau), the release is (ε, δ)-differentially private for the given ε and the returned δ in (0, 1]:
 //
 //	δ = e^((α-1)(τ-ε)) · (1 - 1/α)^(α-1) / α
 //
-// rounded up. The sources are those of [Epsilon]. α must be in (1, 1e10], and tau and ε at least 0.
+// rounded up. If this is above 1, Delta returns 1. The sources are those of [Epsilon]. α must be in (1, 1e10], and
+// tau and ε at least 0.
 func Delta(alpha, tau, epsilon float64) (float64, error) {
 	if err := errors.Join(CheckOrder(alpha), dp.CheckNotNegative("divergence", tau),
 		dp.CheckNotNegative("epsilon", epsilon)); err != nil {

@@ -19,11 +19,11 @@ import (
 // the first release, without looking at the records, and write them down: the guarantee holds only for
 // limits that were fixed beforehand.
 type Limits struct {
-	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of all rounds together
-	Delta   float64 `json:"delta"`   // δ in (0, 1) of all rounds together
+	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of the budget, for all rounds together
+	Delta   float64 `json:"delta"`   // δ in (0, 1) of the budget, for all rounds together
 
-	// Orders are the Rényi orders α that the filter uses: 1 to MaxOrders different numbers in (1, 1e10].
-	// Each of m orders gets δ/m, and Validate refuses an order that would let no round through with that.
+	// Orders are the Rényi orders α that the filter uses: 1 to MaxOrders different numbers in (1, 1e10]. Each of m
+	// orders gets the share δ/m of δ. Validate refuses an order that would let no round through with this share.
 	// [PlannedOrder] returns the best single order for a plan.
 	Orders []float64 `json:"orders"`
 }
@@ -73,7 +73,7 @@ func (l Limits) Needs(ctx context.Context, events []dp.Event) (float64, error) {
 // Used returns the fraction of the filter's budget that the events use, up to rounding. For each order, it
 // divides the events' sum of Rényi divergences by the largest sum that the order lets through, and returns
 // the smallest quotient. A filter refuses the events if the result is above 1. Twice as many rounds use
-// twice as much of each order. Errors are those of Needs.
+// twice the fraction. Errors are those of Needs.
 func (l Limits) Used(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).used)
 }
@@ -123,12 +123,12 @@ var ErrBudgetSpent = errors.New("budget spent")
 // through if at least one order α satisfies, with that round, Epsilon(α, Σ τ(α), δ/m) ≤ ε. For one order,
 // the guarantee is proved by Feldman, Zrnic 2021 ("Individual Privacy Accounting via a Rényi Filter",
 // Theorem 3.1) and Lécuyer 2021 ("Practical Privacy Filters and Odometers with Rényi DP", Theorem 1). With
-// one order, δ is not divided, and rounds cost what they cost [Accountant] at that order.
+// one order, δ is not divided, and a round costs the same as in [Accountant] at that order.
 //
 // If several clients hold a record, all of them share one filter, and every round of each client must pass
-// it before it is released. Rounds of one run have one mechanism, so the filter refuses rounds with other
-// noise under the name of a run that it has let through. Events without a name are assumed to have
-// independent noise.
+// it before it is released. All rounds of one run have the same mechanism. So the filter refuses rounds of another
+// mechanism, for example with another σ, that name the noise of a run it has let through. Events that do not name
+// their noise are assumed to have independent noise.
 //
 // Make a Filter with [NewFilter]. Methods of any other Filter return an error or panic. A Filter is not
 // safe for concurrent use.

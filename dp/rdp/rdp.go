@@ -38,8 +38,8 @@ import (
 // These are the limits of the noise multiplier and the sample rate for which the [Accountant] has an
 // answer. Outside of them, its error wraps dp.ErrNotCovered.
 const (
-	MinSigma, MaxSigma = 0.1, 1e6 // of the noise multiplier σ
-	MinRate            = 1e-30    // of the sample rate q
+	MinSigma, MaxSigma = 0.1, 1e6 // limits of the noise multiplier σ
+	MinRate            = 1e-30    // limit of the sample rate q
 )
 
 // The range of orders that are searched, by their distance from 1.
@@ -52,7 +52,7 @@ const (
 // Bounds are of kind dp.Upper.
 //
 // It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples under
-// replace-one. It also covers releases that are not rounds (dp.Other), with rounds or without. All events
+// replace-one. It also covers releases that are not rounds (dp.Other), alone or together with rounds. All events
 // must have the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered
 // for other pairs of sampling and adjacency, events of different pairs, no events, σ outside [MinSigma,
 // MaxSigma], and q below MinRate.

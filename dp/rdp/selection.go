@@ -24,8 +24,8 @@ import (
 // Rényi Differential Privacy", ICLR 2022, arXiv 2110.03620, Definition 1; Liu and Talwar, "Private
 // Selection from Private Candidates", STOC 2019, for η = 1).
 type Selection struct {
-	Shape float64 `json:"shape"` // η, in [0, MaxShape], with η·log(1/γ) at most 700
-	Gamma float64 `json:"gamma"` // γ, in [MinGamma, 1)
+	Shape float64 `json:"shape"` // parameter η of the number of trials, in [0, MaxShape], with η·log(1/γ) at most 700
+	Gamma float64 `json:"gamma"` // parameter γ of the number of trials, in [MinGamma, 1)
 }
 
 // MaxShape is the largest shape η of a Selection, and MinGamma its least γ. In addition, η·log(1/γ) must
@@ -51,8 +51,7 @@ func (s Selection) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Mean returns E[K], the expected number of trials: η(1-γ)/(γ(1-γ^η)), or (1/γ-1)/log(1/γ) for η =
-// 0.
+// Mean returns E[K], the expected number of trials. It is η(1-γ)/(γ(1-γ^η)) or, for η = 0, (1/γ-1)/log(1/γ).
 func (s Selection) Mean() float64 {
 	l := -math.Log(s.Gamma)
 	if s.Shape*l < 1e-9 {

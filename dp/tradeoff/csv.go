@@ -7,7 +7,7 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Curves is a list of trade-off curves that are shown or written together.
+// Curves is a list of trade-off curves that are plotted together, or written into one CSV file.
 type Curves []Curve
 
 // WriteCSV writes a header and one row for each point. Each number has enough digits to read back the same

@@ -7,10 +7,10 @@ type Side string
 
 // These are the values of Side.
 const (
-	Exact         Side = "exact"         // the true curve, to rounding
-	Lower         Side = "lower"         // nowhere above the true curve: safe
-	Upper         Side = "upper"         // nowhere below the true curve
-	Approximation Side = "approximation" // may be on either side: no guarantee
+	Exact         Side = "exact"         // the points lie on the true curve, to rounding
+	Lower         Side = "lower"         // the curve is nowhere above the true one, so it never promises too much
+	Upper         Side = "upper"         // the curve is nowhere below the true one
+	Approximation Side = "approximation" // the curve may lie on either side of the true one: no guarantee
 )
 
 // Label names a curve and describes it. Accountant, Adjacency and Sampling are empty if the curve does not belong to
@@ -23,7 +23,8 @@ type Label struct {
 	Sampling   dp.Sampling  `json:"sampling,omitempty"`
 }
 
-// Point is a point of a curve: the type I error α and the type II error β = f(α).
+// Point is a point of a curve: the type I error α (an attacker's false-positive rate) and the type II error β = f(α)
+// (the false-negative rate).
 type Point struct {
 	Alpha float64 `json:"alpha"`
 	Beta  float64 `json:"beta"`

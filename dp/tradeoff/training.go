@@ -9,24 +9,24 @@ import (
 	"proactivedp/dp"
 )
 
-// Profile says at which ε [Training] asks the accountant for δ: at equidistant points from 0 to the ε that
-// the accountant returns for δ = SmallestDelta.
+// Profile says at which ε [Training] asks the accountant for δ: at Epsilons equidistant points. They run from 0 to
+// the ε that the accountant returns for δ = SmallestDelta.
 type Profile struct {
-	SmallestDelta float64 // the smallest δ, in (0, 1)
-	Epsilons      int     // how many ε, in [2, MaxGuarantees]
+	SmallestDelta float64 // the smallest δ of the curve, in (0, 1)
+	Epsilons      int     // number of ε values, in [2, MaxGuarantees]
 }
 
-// Training returns the trade-off curves of a release at the given type I errors (alphas; see [Alphas]).
-// They follow from the δ that the accountant a computes at many ε, and are named after a:
+// Training returns the trade-off curves of a release at the given type I errors (alphas; see [Alphas]). They follow
+// from the δ that the accountant a computes at many ε, and are named after a:
 //
 //   - a Lower curve, from the δ that the accountant proves to be sufficient;
-//   - an Upper curve, from the δ that it proves to be necessary, if any;
+//   - an Upper curve, if the accountant also proves a lower end of δ;
 //   - or one Approximation, if the accountant proves nothing.
 //
-// The curves are valid for any Profile. As the ε get closer, the lower curve approaches the true
-// one with the square of their distance, and the upper curve only linearly. An ε for which the
-// accountant returns dp.ErrNotCovered is left out; if it covers none, that is the error. Soon after
-// ctx is cancelled the error is context.Cause(ctx).
+// The curves are valid for any Profile. With more ε values, both curves approach the true one. The error of the lower
+// curve falls with the square of the distance between ε values, and that of the upper curve only linearly. Training
+// leaves out an ε for which the accountant returns dp.ErrNotCovered, and returns this error if no ε remains. Soon
+// after ctx is cancelled the error is context.Cause(ctx).
 func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile, alphas []float64) (Curves, error) {
 	if p.Epsilons < 2 || p.Epsilons > MaxGuarantees {
 		return nil, fmt.Errorf("number of epsilons = %d, must be in [2, %d]", p.Epsilons, MaxGuarantees)
@@ -61,7 +61,7 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 }
 
 // Profiler is an accountant that can return δ for many ε in one call, which is faster than one call for each ε.
-// [Training] uses it. The ε must not decrease.
+// [Training] calls Profile with epsilons in increasing order.
 type Profiler interface {
 	Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error)
 }

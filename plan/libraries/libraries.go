@@ -2,7 +2,7 @@
 // runs a plan with Opacus, TF Privacy, JAX Privacy or Flower, LaTeX text for a paper, or a record for the accountants of
 // Opacus and dp_accounting. [Read] reads the saved states of accountants.
 //
-// The code is ready to run and contains every number of the plan. It names the version of the library,
+// Code in the full formats is ready to run and contains every number of the plan. It names the version of the library,
 // says how it was tried, and lists the differences from ProactiveDP. A plan that a library cannot run
 // is refused, and the error names the reason.
 package libraries
@@ -19,25 +19,26 @@ import (
 	"proactivedp/plan"
 )
 
-// Format names the form in which [Write] writes a release: code for a library, a record for its accountant, or LaTeX.
+// Format names the form in which [Write] writes a [Release]: code for a library, a record for its accountant, or
+// LaTeX.
 type Format string
 
 // These are the values of [Format] for code and for LaTeX.
 const (
-	Opacus     Format = "opacus"      // Python with PyTorch
-	TFPrivacy  Format = "tf-privacy"  // Python with TensorFlow
-	JAXPrivacy Format = "jax-privacy" // Python with JAX
-	Flower     Format = "flower"      // Python: clients of a federation that train with Opacus
-	LaTeX      Format = "latex"       // a paragraph and a table for a paper
+	Opacus     Format = "opacus"      // Python code for Opacus, with PyTorch
+	TFPrivacy  Format = "tf-privacy"  // Python code for TF Privacy, with TensorFlow
+	JAXPrivacy Format = "jax-privacy" // Python code for JAX Privacy, with JAX
+	Flower     Format = "flower"      // Python code for Flower: clients of a federation that train with Opacus
+	LaTeX      Format = "latex"       // a paragraph and a table for a paper, in LaTeX
 
-	// These short formats are a few lines to add to a training loop that you already have. The loop keeps
-	// its optimizer.
+	// These short formats are only the few lines to add to a training loop that you already have. The loop keeps its
+	// optimizer.
 	OpacusShort     Format = "opacus-short"
 	TFPrivacyShort  Format = "tf-privacy-short"
 	JAXPrivacyShort Format = "jax-privacy-short"
 )
 
-// Formats lists the formats of a plan: first those of code, then LaTeX. See also [Records].
+// Formats lists the formats in which a plan can be written: first those of code, then LaTeX. See also [Records].
 func Formats() []Format {
 	return []Format{Opacus, OpacusShort, TFPrivacy, TFPrivacyShort, JAXPrivacy, JAXPrivacyShort, Flower, LaTeX}
 }
@@ -57,12 +58,12 @@ func ParseFormat(name string) (Format, error) {
 
 // Release is the input of [Write]: rounds, and the ε that they cost a record. [OfPlan] and [OfEvents] make a Release.
 type Release struct {
-	Event dp.Event // the rounds of one client; σ > 0
-	// More are rounds of other kinds that follow, the next phases of the training. [Flower] and [LaTeX] have none.
-	// For [Records], Event and More may also be other releases.
+	Event dp.Event // the rounds of one client, with equal settings; σ must be above 0
+	// More are rounds with other settings that follow after Event, the next phases of the training. [Flower] and
+	// [LaTeX] accept none. For [Records], Event and More may also be releases that are not rounds of training.
 	More  []dp.Event
-	Bound dp.Bound // the ε of a record, over all rounds that use it
-	// Holders is the number of clients that hold each record. Each of them runs these rounds. 0 means
+	Bound dp.Bound // bound on the ε of a record, over all rounds that use it
+	// Holders is the number of clients that hold each record. Each of them runs the rounds of Event and More. 0 means
 	// 1.
 	Holders int
 	// Notes are warnings to repeat in the code. They come from the files of rounds, see plan.History.
@@ -152,9 +153,9 @@ func (r Release) check() error {
 // Code is a [Release] in one [Format], such as a program, with notes that a user must know before using it.
 type Code struct {
 	Format  Format   `json:"format"`
-	Library string   `json:"library"`           // name and version
-	Tried   string   `json:"tried"`             // how the code was tried
-	Caveats []string `json:"caveats,omitempty"` // differences from the plan or from ProactiveDP
+	Library string   `json:"library"`           // name and version of the library that the code uses
+	Tried   string   `json:"tried"`             // how this project tried the code
+	Caveats []string `json:"caveats,omitempty"` // differences from the plan or from ProactiveDP that the user must know
 	Text    string   `json:"text"`
 }
 
@@ -240,7 +241,7 @@ const (
 	OpacusHistory Format = "opacus-history" // the state of an accountant of Opacus, as JSON
 )
 
-// Records lists the formats that are records of rounds, not code.
+// Records lists the formats that are records of rounds for accountants of other libraries, not code.
 func Records() []Format { return []Format{DPAccounting, OpacusHistory} }
 
 // severalKinds is why a format is refused for rounds of several kinds.

@@ -1,7 +1,7 @@
 //go:build !js
 
-// Command planner is the planner for browsers, as WebAssembly. proactivedp page compiles it with
-// GOOS=js GOARCH=wasm. On other systems it only prints an error.
+// Command planner is the planner for browsers, as WebAssembly. The command proactivedp page compiles it with GOOS=js
+// GOARCH=wasm. On other systems it only prints an error.
 package main
 
 import (
