@@ -6,18 +6,18 @@ import (
 )
 
 // Adapt is the largest factor by which a client may change its sample size to adapt to its speed. It is 0 or in (1,
-// MaxAdapt]. If it is 0, clients use the mechanism's sizes s_i. Otherwise, a client that is slower than the usual
-// speed 1 draws fewer records, and a faster one draws more, so that a round takes about as long as s_i gradients take
-// at speed 1. In each round the client draws s_i times a factor in [1/Adapt, Adapt]: the mean time of a gradient at
-// speed 1, divided by the client's own mean time so far. The size is at least 1 and at most the number of the
-// client's records.
+// MaxAdapt]. If it is 0, every client uses the sizes s_i that the mechanism has for the rounds i. Otherwise, a client
+// that is slower than the usual speed 1 draws fewer records, and a faster one draws more, so that a round takes about
+// as long as s_i gradients take at speed 1. In each round the client draws s_i times a factor, on average. The factor
+// is the mean time of a gradient at speed 1 divided by the mean time of this client's gradients so far, limited to
+// [1/Adapt, Adapt]. The size is at least 1 and at most the number of the client's records.
 //
 // The number of rounds, the step sizes and the permissible delay do not change, because they are computed from the
 // mechanism's sizes s_i. The batch and the ledger use the adapted size. It depends on times and not on the content of
 // records.
 type Adapt float64
 
-// MaxAdapt is the upper limit of Adapt.
+// MaxAdapt is the largest value of Adapt, the factor by which clients may change their sample sizes.
 const MaxAdapt = 1000
 
 // Validate returns an error if a is neither 0 nor in (1, MaxAdapt].

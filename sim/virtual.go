@@ -17,9 +17,9 @@ import (
 // Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they have no error result,
 // may panic.
 type Virtual struct {
-	// Beside has numbers of the caller that checkpoints save together with the run, for example what an
-	// observer computes from the broadcasts. Checkpoint.Restore overwrites its elements, so the length
-	// must be the same as when the checkpoint was written.
+	// Beside has numbers of the caller, for example what an observer computes from the global models. Checkpoints
+	// save them together with the run. Checkpoint.Restore overwrites its elements, so the length must be the same as
+	// when the checkpoint was written.
 	Beside []float64
 
 	cfg     *Config
@@ -142,7 +142,7 @@ func (v *Virtual) Model() []float32 { return v.server.Model() }
 func (v *Virtual) Updates() int { return v.server.state.applied }
 
 // ErrStalled is the error for a run that cannot continue: all clients wait, and no message is under way. This happens
-// only with a wrong [Delay], whose Permits(k, i) is false for some k ≥ i.
+// only with a wrong [Delay]: its method Permits(k, i) returns false for some k ≥ i.
 var ErrStalled = errors.New("every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {
