@@ -28,7 +28,8 @@ const (
 	roundWork      = 50_000
 )
 
-// Work returns an estimate of the floating-point operations of the whole run. Progress bars use it as the total.
+// Work returns an estimate of the floating-point operations of the whole run. Progress bars take this number as 100
+// %.
 func (p *Prepared) Work() float64 {
 	run := p.Config.Run()
 	client := float64(run.Computed)*p.Config.FLOPs() +
@@ -36,8 +37,8 @@ func (p *Prepared) Work() float64 {
 	return client * float64(p.Config.Clients())
 }
 
-// Judging returns an estimate of the floating-point operations of one evaluation of the model on p.Test. The
-// evaluation of one row counts as a third of a gradient.
+// Judging returns an estimate of the floating-point operations that one evaluation of the model on p.Test takes. One
+// row is assumed to take a third of the operations of a gradient.
 func (p *Prepared) Judging() float64 {
 	return float64(p.Test.Len()) * p.Config.FLOPs() / 3
 }
