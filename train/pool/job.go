@@ -24,8 +24,9 @@ type Job struct {
 	Source *train.Source `json:"-"`
 }
 
-// Elsewhere computes jobs in other processes. Compute calls done(job, result) for each finished job, and part with
-// the fraction of a job that is done; job is the index in jobs. It makes these calls one at a time, in any order.
+// Elsewhere computes jobs (trainings with their evaluations) in other processes. Compute calls done(job, result) for
+// each finished job, and part with the fraction of a job that is done; job is the index in jobs. It makes these calls
+// one at a time, in any order.
 type Elsewhere interface {
 	Compute(ctx context.Context, jobs []Job, done func(job int, result json.RawMessage) error,
 		part func(job int, part float64)) error
