@@ -51,7 +51,7 @@ type File struct {
 	// example under another name or uncompressed. A download goes to Rel.
 	Also []string
 	// Sources are the URLs of the file, tried in this order. Redirects to the host of any of these URLs are
-	// followed. Other redirects are refused.
+	// followed, except from https to http. Other redirects are refused.
 	Sources []string
 	// SHA256 is the digest of the whole file, 64 hexadecimal digits; "" if not known.
 	SHA256 string
