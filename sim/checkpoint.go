@@ -62,7 +62,7 @@ func (v *Virtual) WriteCheckpoint(w io.Writer, header, key []byte) error {
 //
 // Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error.
 type Checkpoint struct {
-	Header []byte
+	Header []byte // the caller's text that WriteCheckpoint got
 	state  *io.SectionReader
 }
 

@@ -14,8 +14,8 @@ import (
 // Update is the message that a client sends after a round: the sum U of the batch's clipped gradients, plus noise.
 // The receiver of the message owns the slice U and may overwrite it.
 type Update struct {
-	Client, Round int
-	U             []float32
+	Client, Round int       // the numbers of the client and of its round, from 0
+	U             []float32 // the message, of the model's length
 }
 
 // Client is one participant of the training (the paper's compute node; Algorithms Setup, ISRReceive and

@@ -28,8 +28,10 @@ type Config struct {
 	// Initial is the initial global model v̂_0, of the model's length, such as the final model of another
 	// run. If it is nil, the run begins with the model's default. It is sent to all clients, so it is
 	// public.
-	Initial   []float32
-	GradComps int   // K, gradient computations per client; T is the largest number of rounds whose batch sizes add up to at most K
+	Initial []float32
+	// GradComps is K, the gradient computations per client. T is the largest number of rounds whose batch sizes add up
+	// to at most K.
+	GradComps int
 	Delay     Delay // the permissible delay Υ
 	Steps     StepSize
 	Momentum  float64      // M in [0, 1) of the server, see Server.Receive; 0 means none
@@ -51,8 +53,8 @@ type Config struct {
 // Perf holds the settings that change how fast a run is computed. They do not change its result.
 type Perf struct {
 	Workers int // goroutines that compute gradients in Virtual; with 0 or 1, the caller's goroutine does it
-	// MinWork is how many floating-point operations a round of the mean sample size must have for
-	// Virtual to hand rounds to workers. 0 means DefaultMinWork.
+	// MinWork is the least number of floating-point operations of a round with the mean sample size. If rounds have
+	// fewer, Virtual does not hand them to workers, because that would not pay. 0 means DefaultMinWork.
 	MinWork float64
 }
 
@@ -95,9 +97,9 @@ func (c *Config) Computing(p Perf) int {
 // Clients returns the number of clients n.
 func (c *Config) Clients() int { return len(c.Rows) }
 
-// Run returns three numbers for each client: the number of rounds T, the number of gradients that these
-// rounds compute, and the number of gradients of GradComps that are left over because they are too few for
-// another round.
+// Run returns numbers that are equal for all clients: the number of rounds T, the number of gradients that these
+// rounds compute, the number of gradients of GradComps that are left over because they are too few for another round,
+// and the largest batch size.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 func (c *Config) frame() frame {
@@ -123,14 +125,16 @@ const (
 // nil.
 func (c *Config) InitStream() *rng.Stream { return c.Roots.Run.Stream(rng.Init, 0, 0) }
 
-// Observer is a function that a runner calls with every broadcast of the server.
+// Observer is a function that a runner calls with every global model that the server sends to its clients.
 type Observer func(Broadcast)
 
 // Broadcast is a message of the server to its clients: the global model v̂_k. It contains the updates of all clients
 // for the rounds below k, and perhaps some later updates.
 type Broadcast struct {
-	K         int
-	GradComps int       // the gradients of one client in the rounds below k, by the mechanism's sizes; V contains at least so many of each client
+	K int // the number k of the global model
+	// GradComps is the number of gradients of one client in the rounds below K, by the mechanism's sizes. V contains
+	// at least so many gradients of each client.
+	GradComps int
 	At        Time      // the time on the virtual clock; 0 in Hogwild
 	V         []float32 // v̂_k itself: do not keep or change it
 }

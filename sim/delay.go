@@ -19,9 +19,9 @@ type Delay interface {
 }
 
 // Dependent is a [Delay] that differs between clients, or depends on the batch sizes s_j of the mechanism. Its method
-// For returns the delay of one client. The argument before[i] is the expected number of gradients before round i,
-// Σ_{j<i} s_j. For may keep before, but must not change it. The method Permits of a Dependent must be true only if
-// Υ(k, i) is true for every client and all batch sizes.
+// For returns the delay of one client. The argument before has, for each round i, the number of gradients that a
+// client is expected to compute in earlier rounds: before[i] = Σ_{j<i} s_j. For may keep before, but must not change
+// it. The method Permits of a Dependent must be true only if Υ(k, i) is true for every client and all batch sizes.
 type Dependent interface {
 	Delay
 	For(client int, before []int) Delay

@@ -8,7 +8,8 @@ import (
 )
 
 // Server holds the global model v and records which updates it has applied (the paper's server in ISRReceive). In
-// comments, an update "is in" if the server has applied it to v. A Server is not safe for concurrent use.
+// comments on unexported code, an update "is in" if the server has applied it to v. A Server is not safe for
+// concurrent use.
 //
 // Use NewServer to make one. The methods of a zero Server return an error or, if they have no error result, may
 // panic.

@@ -9,10 +9,11 @@ import (
 )
 
 // Virtual runs a configuration as a discrete-event simulation on a virtual clock. It processes events one by one, in
-// the order (time, client, sequence). All of this happens in the caller's goroutine, except for gradients: if
-// Perf.Workers is above 1 and a round has enough work (Perf.MinWork), worker goroutines compute them, from the event
-// that begins the round to the event that ends it. So the rounds of clients that overlap on the virtual clock are
-// computed at the same time. The result does not depend on Perf.
+// the order of their times. Events of the same time are ordered by client, and those of one client by their creation.
+// All of this happens in the caller's goroutine, except for gradients: if Perf.Workers is above 1 and a round has
+// enough work (Perf.MinWork), worker goroutines compute them, from the event that begins the round to the event that
+// ends it. So the rounds of clients that overlap on the virtual clock are computed at the same time. The result does
+// not depend on Perf.
 //
 // Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they have no error result,
 // may panic.

@@ -127,9 +127,9 @@ func (p *Prepared) SecondsAlone() (float64, error) {
 	return float64(p.Config.Clients())*training + float64(p.Test.Len())*gradient/3, nil // see Judging
 }
 
-// Rates measures how long a client's round takes on this machine: the seconds of one gradient, and the
-// seconds of everything else (the noise and the updates of both models). It uses batches of the run's mean
-// size. A network computes examples in blocks, so a single example would take as long as a whole block.
+// Rates measures how long a client's round takes on this machine: the seconds of one gradient, and the seconds of
+// everything else (the noise, and the updates of the client's and the server's model). It uses batches of the run's
+// mean size. A network computes examples in blocks, so a single example would take as long as a whole block.
 func (p *Prepared) Rates() (gradient, rest float64, err error) {
 	if err := p.made(); err != nil {
 		return 0, 0, err

@@ -32,10 +32,10 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// These are the values of Spec.Runner.
+// These are the values of Spec.Runner: how the clients of a training run.
 const (
-	VirtualRunner = "virtual"
-	HogwildRunner = "hogwild"
+	VirtualRunner = "virtual" // a simulation on a virtual clock, see sim.Virtual
+	HogwildRunner = "hogwild" // a goroutine for each client, see sim.Hogwild
 	// DistributedRunner is a server and clients in separate processes, see package cluster.
 	DistributedRunner = "distributed"
 )
@@ -49,19 +49,19 @@ type Spec struct {
 	Data            string  `json:"data"`
 	Clients         int     `json:"clients"`
 	GradComps       int     `json:"grad_computations"` // K, the gradients of one client, at least 1
-	SampleSize      string  `json:"sample_size"`       // s_i, see dp.ParseSizes
+	SampleSize      string  `json:"sample_size"`       // the batch size s_i of each round i, see dp.ParseSizes
 	NoiseMultiplier float64 `json:"sigma"`
-	Clip            float64 `json:"clip"`
+	Clip            float64 `json:"clip"` // the clipping norm C
 	Eta0            float64 `json:"eta0"`
-	Beta            float64 `json:"beta"`
-	Schedule        string  `json:"schedule"`
-	Delay           string  `json:"delay"` // Υ, see sim.ParseDelay
-	Partition       string  `json:"partition"`
-	Sampling        string  `json:"sampling"`
+	Beta            float64 `json:"beta"`              // β of the schedule
+	Schedule        string  `json:"schedule"`          // how the step size falls, see sim.Decay
+	Delay           string  `json:"delay"`             // how far clients may run ahead of the global model, see sim.ParseDelay
+	Partition       string  `json:"partition"`         // how records are divided among clients, see data.ParsePartition
+	Sampling        string  `json:"sampling"`          // how batches are drawn, see dp.Mechanism
 	Batches         int     `json:"batches,omitempty"` // for the sampling "allocation": the number of rounds in an epoch, see dp.Mechanism
 	Runner          string  `json:"runner"`
 	Compute         string  `json:"compute_time"` // see clock.ParseDuration
-	Latency         string  `json:"latency"`
+	Latency         string  `json:"latency"`      // the time that a message takes, see clock.ParseDuration
 	// TimeScale makes the runner "hogwild" wait on a real clock, see realclock.Options. 0 means no clock: clients run
 	// as fast as they can.
 	TimeScale float64 `json:"time_scale,omitempty"`
@@ -93,7 +93,7 @@ type Spec struct {
 	// and is the default, RecordSplit uses data.SplitByRecord.
 	Split string `json:"split,omitempty"`
 
-	Delta float64 `json:"delta"` // δ of every statement, in (0, 1); 0 means 1/N_c
+	Delta float64 `json:"delta"` // δ of the privacy guarantee, in (0, 1); 0 means 1 divided by the number of records of a client
 	// Holdout is the fraction of the training records, in (0, 1), that is held out of training and used for
 	// evaluation instead of the test set. 0 holds out none. A hash of each record, keyed by the seed, decides
 	// whether the record is held out, so the number of held-out records varies: see [data.HoldOut]. Fold selects the
@@ -178,7 +178,7 @@ type Prepared struct {
 	Spec   Spec        // including the hashes of its files (see Spec.Pinned), and the model's FullName
 	Config *sim.Config // the configuration that the runner runs
 	Test   data.Subset // the rows for evaluation
-	Delta  float64     // δ of every statement
+	Delta  float64     // δ of the privacy guarantee
 	Trace  *Trace      // receives the timeline of the run; nil means no timeline
 	Notes  []string    // what a reader must know in addition to the spec, see Setting.Notes
 

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Churn says how often clients leave a run and return: Present and Away are the mean times of presence and
-// absence. Each time is exponentially distributed. All clients are present at the start. With the zero
+// Churn says how often clients leave a run and return: Present and Away are the mean times for which a client is
+// present and absent. Each time is exponentially distributed. All clients are present at the start. With the zero
 // value no client leaves; otherwise both times must be above 0 and at most MaxDuration.
 //
 // A client that leaves gives up its current round. Nothing of that round was released. The client begins

@@ -250,7 +250,8 @@ func (d *Duration) unit(s *rng.Stream) float64 {
 	return (d.Shape - 1) / d.Shape * math.Exp(s.Exp()/d.Shape)
 }
 
-// Beyond is the largest Duration, about 292 years. It stands for every time that the virtual clock cannot hold.
+// Beyond is the largest time.Duration, about 292 years. It is used for every longer time, which the virtual clock
+// cannot hold.
 const Beyond time.Duration = math.MaxInt64
 
 // whole rounds ns to whole nanoseconds, as math.Round does but without a branch on the fraction.
