@@ -58,7 +58,7 @@ type Spec struct {
 	Delay           string  `json:"delay"`             // how far clients may run ahead of the global model, see sim.ParseDelay
 	Partition       string  `json:"partition"`         // how records are divided among clients, see data.ParsePartition
 	Sampling        string  `json:"sampling"`          // how batches are drawn, see dp.Mechanism
-	Batches         int     `json:"batches,omitempty"` // for the sampling "allocation": the number of rounds in an epoch, see dp.Mechanism
+	Batches         int     `json:"batches,omitempty"` // rounds in an epoch of the sampling "allocation", see dp.Mechanism
 	Runner          string  `json:"runner"`
 	Compute         string  `json:"compute_time"` // see clock.ParseDuration
 	Latency         string  `json:"latency"`      // the time that a message takes, see clock.ParseDuration
@@ -102,7 +102,7 @@ type Spec struct {
 	Fold       int     `json:"fold,omitempty"`
 	Seed       uint64  `json:"seed"`
 	SeedFromOS bool    `json:"seed_from_os,omitempty"` // the operating system's randomness is used instead of Seed
-	Exact      bool    `json:"exact,omitempty"`        // samples and noise are drawn by integer arithmetic, so that they have exactly the stated distribution, see dp.Mechanism
+	Exact      bool    `json:"exact,omitempty"`        // samples and noise have exactly the stated distribution, see dp.Mechanism
 	// Run is the number of this training among those with the same seed. Trainings with different Run draw different
 	// samples, noise and dropout. The split, the division of the records, the default model and the clock depend
 	// only on the seed. Two trainings whose ε are composed must have different runs or different seeds.

@@ -53,7 +53,7 @@ const (
 	Exponential Family = "exponential" // exponential:MEAN
 	Uniform     Family = "uniform"     // uniform:LOW,HIGH
 	Lognormal   Family = "lognormal"   // lognormal:MEAN,SIGMA
-	Pareto      Family = "pareto"      // pareto:MEAN,ALPHA, P(X > x) = (x₀/x)^α, x₀ = MEAN·(α−1)/α for ALPHA = α > 1: a heavy tail of long durations
+	Pareto      Family = "pareto"      // pareto:MEAN,ALPHA, with a heavy tail: P(X > x) = (x₀/x)^α, x₀ = MEAN·(α−1)/α, α > 1
 	Traced      Family = "trace"       // trace:FILE, see Trace
 	Own         Family = "own"         // a custom Distribution in Duration.Own; ParseDuration cannot read this family
 )
