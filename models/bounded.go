@@ -23,9 +23,9 @@ type Bounded interface {
 	// WideGradSum sets sum, of length d, to the sum that ClippedGradSum computes, before it is rounded to float32.
 	// Suppose that one record is removed from a sample and that the others keep their numbers (the rows of the data
 	// set in Batch.Rows). Then the norm of the difference of the two sums is at most clip, for all params and data.
-	// If one record is replaced, it is at most 2·clip. For a finite clip, the order of a batch changes no bit. clip
-	// must be +Inf or in [dp.MinScale, dp.MaxScale]. A sample larger than MaxSample, or than a smaller limit of the
-	// model, is an error.
+	// If one record is replaced, it is at most 2·clip. For a finite clip, the order of the examples in a batch does
+	// not change a bit of the result. clip must be +Inf or in [dp.MinScale, dp.MaxScale]. A sample larger than
+	// MaxSample, or than a smaller limit of the model, is an error.
 	WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error
 	// Shade returns the fraction ρ of the clipping norm C that is reserved for rounding errors: each example is
 	// clipped to C/(1+ρ). ρ is in [0, MaxShade] and does not depend on data.

@@ -27,7 +27,7 @@ type Scratch any
 // concurrent use: everything that changes is passed as an argument. Methods do not keep the slices that they get, and
 // allocate nothing once the scratch has grown to the batch size.
 type Model interface {
-	// Name returns the model's name on the command line.
+	// Name returns the model's name, as on the command line, such as "logreg".
 	Name() string
 	// NumParams returns d ≥ 1, the length of every parameter vector.
 	NumParams() int

@@ -489,9 +489,9 @@ func (m Metric) Rows(counts []int) int {
 	return all
 }
 
-// Variance returns the variance of the metric over random samples of records, or an upper bound of it. For the recall
-// at a precision it is an estimate. value is the metric's value, and rows is the result of [Metric.Rows] for the
-// sample, written n below.
+// Variance returns the variance that the metric of one model has over random samples of records, or an upper bound of
+// this variance. For the recall at a precision it is an estimate. value is the metric's value, and rows is the result
+// of [Metric.Rows] for the sample, written n below.
 //
 //   - Accuracy A: A(1−A)/n, the variance of a binomial fraction.
 //   - Balanced accuracy is the mean of K recalls. Its variance is at most that of one recall with the same value, divided by K, because x(1−x) is concave in x.

@@ -151,8 +151,8 @@ func (n *Net) NewScratch() *Scratch {
 	return s
 }
 
-// ScratchBytes returns how many bytes a Scratch needs for batches of up to batch examples. Working memory of single
-// matrix products (f32.ProductScratch) is not included.
+// ScratchBytes returns how many bytes a Scratch needs for batches of at most batch examples. The working memory
+// inside single matrix products is not included.
 func (n *Net) ScratchBytes(batch int) int64 {
 	blocks, words := n.blocks(batch), 0
 	for _, f := range slices.Concat(n.floats, n.ints) {

@@ -124,8 +124,8 @@ func (s *serverState) advance(rounds int) bool {
 
 // Expel removes a client, 0 ≤ client < n, so that the run continues without it. The updates that the server has
 // applied stay in the global model v. Later updates of the client are refused, and the server no longer waits for
-// them. If Expel returns true, the caller must send a broadcast, as after Receive. Save does not write which clients
-// were expelled: expel them again after Restore.
+// them. If Expel returns true, the caller must send the global model to all clients, as after Receive. Save does not
+// write which clients were expelled: call Expel for them again after Restore.
 func (s *Server) Expel(client int) (broadcast bool) {
 	if s.expelled(client) {
 		return false

@@ -32,8 +32,8 @@ type Open struct {
 // computes as many gradients as it has records.
 const UsualEpochs = 20
 
-// UsualEpsilon is the default privacy budget: the ε of a record if the user gives neither an ε nor a noise
-// multiplier.
+// UsualEpsilon is the default privacy budget: the largest ε that a record may cost if the user gives neither an ε nor
+// a noise multiplier.
 const UsualEpsilon = 1
 
 // UsualClip is the clipping norm that [Prepared.Choose] chooses for most models. Models on scattering features
@@ -121,8 +121,8 @@ func digitsOf(v float64, n int) float64 {
 	return short
 }
 
-// InitialStep returns the initial step size η₀ in words. If the batch size is constant, it also has the learning
-// rate, which is η₀ times the expected batch size.
+// InitialStep returns the initial step size η₀ in words. If the batch size is constant, the text also has the usual
+// learning rate, which is η₀ times the expected batch size.
 func (s Spec) InitialStep() string {
 	text := fmt.Sprintf("step size η₀ = %g", s.Eta0)
 	if size, err := decimal.Count(s.SampleSize); err == nil {
@@ -131,10 +131,10 @@ func (s Spec) InitialStep() string {
 	return text
 }
 
-// Choose sets those settings of p's spec that open allows, for a budget ε, and describes its choices in words. The
-// batch size and the number of rounds are those that the planner recommends, see [plan.Plan.Recommend]. It does not
-// set a noise multiplier: call [Prepared.Calibrate] after Choose. Of the data, Choose uses only how many records each
-// client holds and the number of the model's parameters.
+// Choose returns p's spec with values for the settings that open names, chosen for the budget epsilon, and a text
+// that describes these choices. The batch size and the number of rounds are those that the planner recommends, see
+// [plan.Plan.Recommend]. It does not set a noise multiplier: call [Prepared.Calibrate] after Choose. Of the data,
+// Choose uses only how many records each client holds and the number of the model's parameters.
 func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec, string, error) {
 	if err := p.made(); err != nil {
 		return Spec{}, "", err

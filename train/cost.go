@@ -106,7 +106,7 @@ func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	return memory.Given(limit).Check(total(p.memory(perf)))
 }
 
-// Cost is an estimate of the work and the memory of a computation.
+// Cost is an estimate of the work and the memory of a computation, such as a training with its evaluations.
 type Cost struct {
 	Work   float64 // floating-point operations, approximately
 	Memory int64   // bytes, at most

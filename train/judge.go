@@ -22,8 +22,8 @@ func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
 	return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
 }
 
-// Baseline returns the best value of the spec's metric on rows that is possible without looking at their features:
-// see [models.Metric.Baseline].
+// Baseline returns the best value of the spec's metric (Spec.Metric) on rows that is possible without looking at
+// their features: see [models.Metric.Baseline].
 func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.MetricOf().Baseline(rows) }
 
 // MetricOf returns the metric by which models of the spec are compared (Spec.Metric). The spec must be valid.

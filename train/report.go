@@ -22,14 +22,14 @@ import (
 type Report struct {
 	*Accuracy    `json:",omitempty"` // nil for a model of regression
 	Regression   *Regression         `json:"regression,omitempty"` // only of a model of regression
-	JudgedRows                       // the rows of the accuracy
+	JudgedRows                       // the rows on which the accuracy was measured
 	JudgedOn     string              `json:"judged_on"`              // the kind of these rows: "test set" or "held-out training rows"
 	RowsWarning  string              `json:"rows_warning,omitempty"` // see JudgedRows.Warning
 	Metric       *MetricValue        `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
 	*Judgement   `json:",omitempty"` // the baseline and other numbers to interpret the accuracy; nil for regression
 	Rounds       int                 `json:"rounds"` // per client
 	Updates      int                 `json:"updates"`
-	GradComps    int                 `json:"grad_computations"`     // gradients of a client, by the nominal sizes
+	GradComps    int                 `json:"grad_computations"`     // gradients of a client, by the spec's batch sizes
 	Remainder    int                 `json:"remainder"`             // gradients of K that are left over, too few for a round
 	GradCompsMin int                 `json:"grad_computations_min"` // fewest gradients of any client, if sample sizes adapt
 	GradCompsMax int                 `json:"grad_computations_max"`

@@ -169,8 +169,8 @@ func DefaultSpec() Spec {
 	}
 }
 
-// Prepared is a training that is ready to run: a spec together with a data set. Test has the records for its
-// evaluation: the test set, or the records held out of the training set.
+// Prepared is a training that is ready to run: a spec together with a data set. The field Test has the records on
+// which the model is evaluated: the test set, or the records held out of the training set.
 //
 // Use Source.Prepare or Spec.Prepare to make one. The methods of a zero Prepared return an error or, if they have no error result,
 // may panic.

@@ -71,9 +71,9 @@ func Experiments() []Experiment {
 	return append(all, MNIST(MNISTModel), CIFAR(train.AlexNet))
 }
 
-// Convex returns one of the paper's experiments with logistic regression, with the numbers of its
-// tables "Basic parameter setting for strongly and plain convex problems" and "Different privacy budget
-// settings for strongly and plain convex problems".
+// Convex returns one of the paper's experiments with logistic regression, with the numbers of the paper's tables
+// "Basic parameter setting for strongly and plain convex problems" and "Different privacy budget settings for
+// strongly and plain convex problems".
 func Convex(model, dataset string) Experiment {
 	spec, lambda := convexSpec(model, dataset), 0.0
 	if model == train.Ridge {
@@ -155,7 +155,7 @@ func Features(dataset string) train.Spec {
 }
 
 // Network returns the paper's settings for a network on the data set mnist or cifar10. The clipping norm is C = 0.025
-// for both. δ is 1/N, as in the paper.
+// for both data sets. δ is 1/N for N records, as in the paper.
 func Network(model, dataset string) train.Spec {
 	basics := paper.MNIST()
 	if dataset == "cifar10" {
@@ -178,8 +178,8 @@ func WhoseK(dataset string) string {
 	return "the settings' K"
 }
 
-// Has reports whether the paper has an experiment on the data set. For a synthetic stand-in, it reports whether the
-// paper has one on the real data set.
+// Has reports whether the paper has an experiment on the data set. For a synthetic stand-in such as synth-mnist, it
+// reports whether the paper has an experiment on the real data set.
 func Has(dataset string) bool {
 	return slices.ContainsFunc(Experiments(), func(s Experiment) bool { return s.Train.Data == synth.StandsInFor(dataset) })
 }

@@ -174,7 +174,7 @@ func (t *Timed) Lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// AccuracyAt returns the accuracy that the last evaluation at or before the time now measured.
+// AccuracyAt returns the accuracy of the last evaluation whose time is at or before now.
 func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {
