@@ -30,15 +30,15 @@ func (m Affine) Clamps() bool {
 	return !m.Refuse && slices.ContainsFunc(m.Low, func(low float64) bool { return low > -math.MaxFloat32 })
 }
 
-// Dense reports whether rows that m has scaled are stored densely. This is necessary if a Shift is not 0, because the
-// zeros of that column then become other numbers.
+// Dense reports whether rows are stored densely, with their zeros, after m has scaled them. This is necessary if a
+// Shift is not 0, because zeros of that column then become other numbers.
 func (m Affine) Dense() bool {
 	return slices.ContainsFunc(m.Shift, func(x float64) bool { return x != 0 })
 }
 
-// Mapped returns a data set with the rows of d scaled by m. The rows are dense if m.Dense is true. It is
-// an error if a result is not finite, or if a value is outside its bounds and m.Refuse is set. The error
-// names each column that has such a value, but never shows the value.
+// Mapped returns a data set with the rows of d scaled by m. The rows are dense if m.Dense is true. It is an error if
+// a scaled value is not finite. With m.Refuse, a value outside its bounds is also an error. The error names each
+// column that has such a value, but never shows the value.
 //
 // Sparse rows do not store zeros. In a column with a Shift, such a zero is compared with the bounds like
 // other values. In a column without one, the bounds must include 0.
@@ -142,8 +142,8 @@ func (f *misfits) add(i int, c int32, format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf("%s: row %d: column %s: %s", f.d.Name, i+1, f.d.ColumnName(int(c)), what))
 }
 
-// ColumnName returns text that names column j ≥ 0 in messages: its name in quotes or, if it has no name, its number,
-// counted from 1.
+// ColumnName returns text that names column j ≥ 0 in messages: the column's name in quotes or, if it has none, the
+// number j+1.
 func (d *Dataset) ColumnName(j int) string {
 	if d.Columns != nil {
 		return fmt.Sprintf("%.200q", d.Columns[j])

@@ -2,8 +2,8 @@ package data
 
 import "slices"
 
-// Batch is a list of rows of a data set, in an order. It owns no memory: Rows belongs to the caller and must not
-// change while the batch is in use.
+// Batch is an ordered list of rows of a data set, such as the examples of one training step. Rows has their numbers.
+// The slice belongs to the caller, who must not change it while the batch is in use.
 type Batch struct {
 	Data *Dataset
 	Rows []int32
@@ -12,7 +12,7 @@ type Batch struct {
 // Len returns the number of examples.
 func (b Batch) Len() int { return len(b.Rows) }
 
-// Example returns the sparse row of example i and its label.
+// Example returns the features of example i and its label. It panics for a set of images.
 func (b Batch) Example(i int) (Row, int32) { return b.Data.Row(int(b.Rows[i])), b.Label(i) }
 
 // Image returns the pixels of example i of a set of images: see Images.Image.

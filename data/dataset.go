@@ -45,8 +45,8 @@ type Dataset struct {
 	// Index and Value are nil and Features is Images.Size().
 	Images *Images
 
-	// Person says whose record each row is, if (ε, δ) is to protect persons with several records. nil means
-	// that each row counts as a person.
+	// Person has a key for each row that says whose record it is. It is set if (ε, δ) should protect persons with
+	// several records. nil means that each row counts as a separate person.
 	Person []PersonKey
 
 	// Train is the number of rows that were published as the training set; they come first. The other rows
@@ -66,7 +66,8 @@ type Dataset struct {
 	Featurer func(d *Dataset, m FeatureMap) (*Dataset, error)
 }
 
-// Row is one row of features, as the columns and values of its stored entries.
+// Row is one row of features: Index has the columns of its stored entries, from 0, and Value their values. Columns
+// that are not stored are 0.
 type Row struct {
 	Index []int32
 	Value []float32
@@ -86,8 +87,7 @@ func (d *Dataset) Row(i int) Row {
 	return Row{Index: d.Index[a:b:b], Value: d.Value[a:b:b]}
 }
 
-// Shape describes in words what an example of d is, such as its number of features or the size of its
-// image.
+// Shape describes an example of d in words, for messages: by the number of its features or the size of its image.
 func (d *Dataset) Shape() string {
 	if m := d.Images; m != nil {
 		return fmt.Sprintf("%d×%d×%d pixels", m.Channels, m.Height, m.Width)
@@ -95,7 +95,8 @@ func (d *Dataset) Shape() string {
 	return decimal.Many(d.Features, "feature")
 }
 
-// Validate returns an error that lists every way in which d breaks the rules in the documentation of Dataset.
+// Validate returns an error that lists every problem of d, for example labels outside [0, Classes) or columns of a
+// row that are not in increasing order. See the documentation of Dataset.
 func (d *Dataset) Validate() error {
 	if d == nil {
 		return errors.New("no data set")

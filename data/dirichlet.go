@@ -11,7 +11,8 @@ import (
 
 const dirichlet = "dirichlet:"
 
-// MinAlpha and MaxAlpha are the limits of the concentration parameter alpha of Dirichlet.
+// MinAlpha and MaxAlpha are the limits of the parameter alpha of Dirichlet partitions. A small alpha makes the
+// clients' labels very different, a large one makes them alike.
 const (
 	MinAlpha = 1e-3
 	MaxAlpha = 1e6
@@ -20,10 +21,11 @@ const (
 // Dirichlet deals the rows into disjoint parts of equal size, like Shard, but each client has its own proportions of
 // labels, to simulate clients whose data differ. The proportions are drawn from the symmetric Dirichlet distribution
 // with concentration alpha in [MinAlpha, MaxAlpha]: the smaller alpha, the fewer classes a client has (Hsu, Qi,
-// Brown, "Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification", 2019).
-// Clients take one row each, in turn. The class of the row is drawn by the client's proportions, among the classes
-// that still have rows. This is outside the paper's theory, which assumes that the data of all clients have the same
-// distribution. ε does not cover which client gets a record, because that depends on labels.
+// Brown, "Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification", 2019). The
+// clients take turns, and take one row in each turn. The class of the row is drawn at random with the client's
+// proportions, among the classes that still have rows. This is outside the paper's theory, which assumes that the
+// data of all clients have the same distribution. Which client gets a record depends on the labels of all records,
+// and ε does not cover this.
 func Dirichlet(alpha float64) Partition {
 	return Partition(dirichlet + strconv.FormatFloat(alpha, 'g', -1, 64))
 }

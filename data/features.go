@@ -6,21 +6,22 @@ import "context"
 // only on that record and on public constants, so they cost no privacy. Packages data/hog and data/scatter have
 // implementations.
 type FeatureMap interface {
-	// String returns the recipe: the map as text, from which the same map can be read again.
+	// String returns the name and the options of the map as text, from which the same map can be parsed again.
 	String() string
 	// Features returns the number of features of each record of d, or an error if they cannot be computed for d.
 	Features(d *Dataset) (int, error)
 	// Bytes returns how many bytes Apply takes for d, or 0 if Apply fails.
 	Bytes(d *Dataset) int64
-	// Constants returns the SHA-256 of the public constants in hexadecimal, or "" if there are none.
+	// Constants returns the SHA-256, in hexadecimal, of the public constants with which features are computed, or ""
+	// if there are none.
 	Constants() string
 	// Apply returns the records of d with dense rows of their features. progress, unless it is nil, is called with
 	// the number of records that are done.
 	Apply(ctx context.Context, d *Dataset, progress func(done int)) (*Dataset, error)
 }
 
-// Featured returns the records of d with dense rows of features in place of images. It uses d.Featurer, if that is
-// set, or else m.Apply. The caller may change the rows.
+// Featured returns the records of d with dense rows of features in place of images. It calls d.Featurer or, if that
+// is nil, m.Apply. The caller may change the returned rows.
 func (d *Dataset) Featured(m FeatureMap) (*Dataset, error) {
 	if d.Featurer != nil {
 		return d.Featurer(d, m)

@@ -9,8 +9,8 @@ type Images struct {
 	Channels, Height, Width int
 	// Pixels holds one image after another, each [channel][y][x].
 	Pixels []byte
-	// Mean and Std normalise the pixels, with one number per channel: a model gets (p/255 −
-	// Mean)/Std for the pixel p.
+	// Mean and Std have one number for each channel, by which pixels are normalised: for the pixel p, in [0, 255], a
+	// model gets (p/255 − Mean)/Std.
 	Mean, Std []float32
 }
 

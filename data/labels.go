@@ -13,8 +13,8 @@ import (
 // MaxClasses is the largest number of classes of a data set that is read from files.
 const MaxClasses = 10_000
 
-// Labels maps the labels of a file to classes. The map is public: the user gives it, and it is not computed from the
-// file. Labels that are numbers are compared as numbers: 1, +1 and 1.0 are the same label.
+// Labels says which class, from 0, each label in a file stands for. It is public: the user gives it, and it is not
+// computed from the file. Labels that are numbers are compared as numbers: 1, +1 and 1.0 are the same label.
 type Labels struct {
 	class  map[string]int32
 	names  []string // for each class, its first label
@@ -138,8 +138,8 @@ func isLetter(text string) bool {
 
 func quote(label string) string { return `"` + strings.ReplaceAll(label, `"`, `""`) + `"` }
 
-// InList returns a label as it must be written in a list for ParseLabels: in double quotes if it has a comma or an
-// equals sign.
+// InList returns a label as it must be written in the text for ParseLabels. A label with a comma or an equals sign
+// gets double quotes; other labels are returned unchanged.
 func InList(label string) string {
 	if strings.ContainsAny(label, ",=") {
 		return quote(label)
@@ -207,15 +207,15 @@ func canonical(label string) string {
 // ErrLabel is the error, usually wrapped, for a label that is not in the user's map of labels.
 var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 
-// Lists reports whether the map has this label itself. It returns false for a label that the map covers
-// only by *, which stands for all other labels.
+// Lists reports whether the user's list of labels has this label by name. It returns false for a label that has a
+// class only because the list has *, which stands for all other labels.
 func (l *Labels) Lists(label string) bool {
 	_, listed := l.class[canonical(label)]
 	return listed
 }
 
-// Class returns the class of a label. If l does not cover the label, the error wraps ErrLabel. Its text shows the
-// label only if the label is short and printable.
+// Class returns the class of a label. If l has no class for the label, the error wraps ErrLabel. The error text shows
+// the label only if the label is short and printable.
 func (l *Labels) Class(label string) (int32, error) {
 	class, ok := l.class[label] // a key is its own canonical form
 	if !ok {

@@ -13,11 +13,11 @@ import (
 )
 
 // PersonKey identifies the person to whom a row belongs without giving the name: it is half of a SHA-256 of the name.
-// If two names had the same key, the two persons would count as one person, with the limits of one person.
+// If two names had the same key, which is very unlikely, the two persons would count as one.
 type PersonKey [sha256.Size / 2]byte
 
-// PersonOf returns the key of the person with this name. Names that differ in any byte are different
-// persons.
+// PersonOf returns the key of the person with this name. Names are compared byte by byte: "Ann" and "ann" are
+// different persons.
 func PersonOf(name string) PersonKey {
 	sum := sha256.Sum256([]byte(name))
 	return PersonKey(sum[:])
@@ -27,10 +27,9 @@ func PersonOf(name string) PersonKey {
 // training with a guarantee for persons. If a person has more than k records, AtMost keeps those with the
 // smallest hashes, keyed by the root. It is an error if the data set does not name persons.
 //
-// A hash depends only on the person and the record. If a person has several equal records, it also depends
-// on how many of them come before. So which records of a person are kept depends neither on their places
-// nor on the records of others: if a person is added or removed, the result gains or loses at most k
-// records and is otherwise unchanged.
+// The hash depends only on the person and the record and, if a person has several equal records, on how many of these
+// come before. So which records of a person are kept does not depend on the records of others. If a person is added
+// or removed, the result gains or loses at most k records and is otherwise unchanged.
 func (s Subset) AtMost(k int, root *rng.Root) (Subset, error) {
 	if err := errors.Join(s.hasPersons(), root.Check()); err != nil {
 		return Subset{}, err
@@ -77,8 +76,8 @@ func (s Subset) AtMost(k int, root *rng.Root) (Subset, error) {
 	return out, nil
 }
 
-// CheckPersons returns an error if a person has more than k records in s. Its text says neither who that is nor how
-// many records there are.
+// CheckPersons returns an error if a person has more than k records in s. The error text says neither who the person
+// is nor how many records the person has.
 func (s Subset) CheckPersons(k int) error {
 	if err := s.hasPersons(); err != nil {
 		return err

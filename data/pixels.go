@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// PixelRange says how numbers of a file become pixels: a number becomes the nearest of 256 levels from Low (the
-// darkest) to High (the brightest). The bounds are public: they are not taken from the data.
+// PixelRange says how numbers of a file become pixels, which are bytes: a number becomes the nearest of 256 equally
+// spaced levels, where Low is level 0 (the darkest) and High is level 255 (the brightest). The bounds are public:
+// they are not taken from the data.
 type PixelRange struct {
 	Low, High float64 // finite, Low < High
-	// Clamp means that a number outside of the bounds becomes the nearer one. Without it, such a number
-	// is an error.
+	// Clamp means that a number outside the bounds counts as the nearer bound. Without Clamp, such a number is an
+	// error.
 	Clamp bool
-	// Whole means that a number with a fractional part is an error. It is used if the user gave no bounds:
-	// the numbers must then be whole numbers in [0, 255]. Without this check, images with numbers in [0,
-	// 1] would become black.
+	// Whole means that a number with a fractional part is an error. It is set if the user gave no bounds: the
+	// numbers must then be whole numbers in [0, 255]. Without this check, images with numbers in [0, 1] would become
+	// nearly black.
 	Whole bool
 }
 
@@ -50,10 +51,11 @@ func (r PixelRange) Pixel(v float64) (byte, bool) {
 }
 
 // ErrPixel is the error, usually wrapped, for a number that cannot be a pixel: it is NaN, outside the bounds of
-// pixels, or must be whole and is not.
+// pixels, or not whole although PixelRange.Whole is set.
 var ErrPixel = errors.New("is not a pixel")
 
-// Fault returns the error for a number that is not a pixel of an image. The error text does not show the number.
+// Fault returns the error for a number that Pixel refuses. image is the number of the image, from 1. The error text
+// says which numbers are allowed, but does not show the refused number.
 func (r PixelRange) Fault(image int) error {
 	whole := ""
 	if r.Whole {
@@ -62,17 +64,17 @@ func (r PixelRange) Fault(image int) error {
 	return fmt.Errorf("image %d: a number %w: must be %sin [%v, %v]", image, ErrPixel, whole, r.Low, r.High)
 }
 
-// PixelGrid says how to read a row of numbers as an image: its shape, and the order of the pixels (height, width,
-// channels or channels, height, width).
+// PixelGrid says how to read a row of numbers as an image: the shape of the image, and the order of its pixels.
 type PixelGrid struct {
 	Channels, Height, Width int
-	First                   bool // the channels come first
+	First                   bool // whether the order is channels, height, width; otherwise it is height, width, channels
 }
 
 // MaxPixelSide is the largest height and width of an image, in pixels.
 const MaxPixelSide = 1 << 12
 
-// ParsePixelGrid reads the shape of an image, such as 28x28, 32x32x3 or 3x32x32. There must be 1 or 3 channels.
+// ParsePixelGrid reads the shape of an image: HEIGHTxWIDTH, such as 28x28, HEIGHTxWIDTHxCHANNELS, such as 32x32x3, or
+// CHANNELSxHEIGHTxWIDTH, such as 3x32x32. There must be 1 or 3 channels.
 func ParsePixelGrid(text string) (PixelGrid, error) {
 	var sides []int
 	for part := range strings.SplitSeq(text, "x") {
@@ -107,7 +109,7 @@ func gridFault(text string) error {
 func (g PixelGrid) Size() int { return g.Channels * g.Height * g.Width }
 
 // Pictures returns d with its rows turned into images of shape g. The rows must have g.Size() features. r says which
-// numbers are the darkest and the brightest pixel. The pixels are not normalised in any other way.
+// numbers are the darkest and the brightest pixel. Images.Mean is 0 and Images.Std is 1 for every channel.
 func (d *Dataset) Pictures(g PixelGrid, r PixelRange) (*Dataset, error) {
 	if d.Images != nil {
 		return nil, fmt.Errorf("%s has images, not rows", d.Name)

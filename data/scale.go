@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// MinInputScale and MaxInputScale are the limits of the factor of Dataset.Scaled.
+// MinInputScale and MaxInputScale are the limits of the factor by which Dataset.Scaled multiplies the inputs.
 const (
 	MinInputScale = 1e-6
 	MaxInputScale = 1e6
 )
 
-// Scaled returns the records of d with every input multiplied by x: the values of rows, or the
-// normalised pixels of images. x must be a constant in [MinInputScale, MaxInputScale] that does not
-// depend on the data. Everything else is shared with d. A product that is not finite is an error.
+// Scaled returns the records of d with every input multiplied by x: the values of rows, or the normalised pixels of
+// images. x must be a constant in [MinInputScale, MaxInputScale] that does not depend on the data. The result shares
+// everything else with d. It is an error if a product is not finite.
 func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	if err := checkScale(x); err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	return &out, nil
 }
 
-// ScaleRows multiplies the values of the rows by x, as Scaled does, but changes d itself instead of making
-// a copy. Call it only before anything else uses d.
+// ScaleRows multiplies the values of the rows of d by x, as Scaled does, but in place instead of in a copy. Call it
+// only before anything else uses d.
 func (d *Dataset) ScaleRows(x float64) error {
 	if err := checkScale(x); err != nil {
 		return err
@@ -66,8 +66,8 @@ func outOfRange(x float64, d *Dataset) error {
 }
 
 // Large returns the columns in which some row has a value outside [-10, 10], in increasing order. Such a column can
-// outweigh all others in a clipped gradient. For images Large returns nil. The result depends on the records, so it
-// is not private.
+// outweigh all others in a clipped gradient, so the user should normalise it. For images Large returns nil. The
+// result depends on the records, so it is not private.
 func (d *Dataset) Large() []int {
 	if d.Images != nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 )
 
 // TrainFraction is the share of rows that are for training if a data set was published without a separate test set.
-// The paper uses the same share: its model files state accuracies in 2,211ths, a fifth of phishing's 11,055 rows.
+// The paper uses the same share: accuracies in its model files are multiples of 1/2,211, and 2,211 rows are a fifth
+// of the 11,055 rows of the data set phishing.
 const TrainFraction = 0.8
 
 // Split returns the training and the test rows of d, each in the order of the file. If d was published with a
@@ -47,13 +48,13 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
 }
 
-// SplitByRecord splits d into a training set and a test set, like [Split], but the side of each record
-// depends only on the record itself: the test set has the records whose hash, keyed by the root, is in the
-// upper fifth of its range. If a record is added or removed, no other record changes sides, whereas with
-// Split every record may. So two data sets that differ by one record have training sets that differ by at
-// most that record. Equal records are on the same side. The expected size of the training set is 0.8·rows.
-// It is an error if either part is empty. If d has persons, the person is hashed instead of the record, so
-// that all records of a person are on one side.
+// SplitByRecord splits d into a training set and a test set, like [Split], but whether a record is in the test set
+// depends only on the record itself: the test set has the records whose hash, keyed by the root, is in the upper
+// fifth of its range. If a record is added or removed, all other records stay where they are, whereas with Split any
+// record may move. So two data sets that differ by one record have training sets that differ by at most that record.
+// Equal records are in the same part. The expected size of the training set is 0.8·rows. It is an error if either
+// part is empty. If d has persons, the person is hashed instead of the record, so that all records of a person are in
+// the same part.
 func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if d == nil || d.Train > 0 {
 		return Split(d, root)
@@ -82,14 +83,13 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 // (fold+1)·part). So the expected number of held-out rows is part·rows, and different folds hold out
 // different rows. It is an error if either side is empty.
 //
-// As in [SplitByRecord], the side of a record depends neither on its place nor on other records. So if a
-// record is added or removed, rest changes by at most this record. If the data set has persons, all
-// records of a person have the hash of the person.
+// As in [SplitByRecord], whether a record is held out depends neither on its place nor on other records. So if a
+// record is added or removed, rest changes by at most this record. If the data set has persons, all records of a
+// person have the hash of the person.
 //
-// Equal records (copies) are divided between both sides: the hash of the n-th copy also depends on n.
-// Otherwise all copies would be on one side, and the accuracy would vary as much as if each record
-// occurred once. Removing any one of the copies has the effect of removing the last of them, because
-// copies are equal.
+// Equal records (copies) are divided between rest and held: the hash of the n-th copy also depends on n. Otherwise
+// all copies would be in the same part, and the accuracy would vary as much as if each record occurred once. Copies
+// are equal, so removing any of them has the same effect as removing the last one.
 func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held Subset, err error) {
 	if err := errors.Join(CheckHoldOut(part, fold), root.Check()); err != nil {
 		return rest, held, err
@@ -103,7 +103,8 @@ func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held S
 	return rest, held, nil
 }
 
-// CheckHoldOut returns an error if part or fold is out of range for [HoldOut].
+// CheckHoldOut returns an error unless [HoldOut] accepts part (the fraction of rows that is held out) and fold (which
+// part that is).
 func CheckHoldOut(part float64, fold int) error {
 	if !(part > 0 && part < 1) {
 		return fmt.Errorf("holdout = %v, must be in (0, 1): it is the part of the training records that is held "+
@@ -165,8 +166,9 @@ func hashKey(stream *rng.Stream) (key [sha256.Size]byte) {
 // enough for as many as fit into memory, and take half of it.
 type recordKey [sha256.Size / 2]byte
 
-// Distinct returns how many different records s has, and how many copies the most frequent record has. Few different
-// records make an accuracy unreliable, because [SplitByRecord] puts all copies of a record on one side.
+// Distinct returns how many different records s has, and how many copies the most frequent record has. If there are
+// few different records, an accuracy is unreliable, because [SplitByRecord] puts all copies of a record into the same
+// part.
 func (s Subset) Distinct() (records, copies int) {
 	times := map[recordKey]int{}
 	put := hasher{h: sha256.New()}
@@ -213,8 +215,8 @@ const (
 	// separate part for each client. So every client uses every record, and the ε of a record counts
 	// the rounds of all clients.
 	Replicate Partition = "replicate"
-	// Shard deals the rows at random into disjoint parts of equal size, one for each client. Up to clients-1
-	// remaining rows are not used.
+	// Shard deals the rows at random into disjoint parts of equal size, one for each client. With n clients, up to
+	// n−1 rows remain and are not used.
 	Shard Partition = "shard"
 )
 
@@ -235,7 +237,7 @@ func (p Partition) Disjoint() bool { return p != Replicate }
 const MaxParts = 1_000_000
 
 // Deal divides the rows of train and returns the rows of each of n clients. All clients get the same number of rows,
-// N_c ≥ 1. root draws who gets which rows; only Replicate needs none.
+// at least 1. root is the seed that decides who gets which rows. It may be nil only for Replicate.
 func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	if n < 1 || n > MaxParts {
 		return nil, fmt.Errorf("clients = %d, must be in [1, %d]", n, MaxParts)
@@ -288,8 +290,8 @@ func tooFew(train Subset, n int) error {
 }
 
 // Check returns an error if parts, the rows of each client, break the rules of the partition: if a client holds a
-// record twice or one that does not exist, or if two clients share a record although p is disjoint. The ε of a record
-// depends on these rules.
+// record twice or one that does not exist, or if two clients share a record although p is disjoint. The accounting of
+// a record's ε assumes these rules.
 func (p Partition) Check(parts []Subset) error {
 	holder := map[*Dataset][]int32{} // for each record, 1 + the last client that holds it
 	for i, part := range parts {

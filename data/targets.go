@@ -26,8 +26,8 @@ type TargetBounds struct {
 	Refuse bool `json:"refuse,omitempty"`
 }
 
-// ErrTarget is the error, usually wrapped, for a target that is not a finite number, or that is outside its bounds if
-// TargetBounds.Refuse is set.
+// ErrTarget is the error, usually wrapped, for a bad target (the number that a regression model learns to predict). A
+// target is bad if it is not a finite number, or if it is outside its bounds and TargetBounds.Refuse is set.
 var ErrTarget = errors.New("target")
 
 // ParseTargetBounds reads bounds that are written LOW,HIGH, such as 0,800000.
@@ -54,9 +54,9 @@ func (b TargetBounds) String() string { return fmt.Sprintf("%v,%v", b.Low, b.Hig
 
 func (b TargetBounds) half() float64 { return b.High/2 - b.Low/2 }
 
-// Scaled returns the target v on the scale that models use, on which Low is −1 and High is 1. Clipping norms and step
-// sizes then mean the same for every unit. It is an error if v is not allowed (see ErrTarget). The error does not
-// show v.
+// Scaled converts the target v from its own unit to the scale that models use, on which Low is −1 and High is 1. So
+// the same clipping norms and step sizes suit targets in every unit. It is an error if v is not allowed (see
+// ErrTarget). The error does not show v.
 func (b TargetBounds) Scaled(v float64) (float32, error) {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -68,8 +68,9 @@ func (b TargetBounds) Scaled(v float64) (float32, error) {
 	return min(max(float32((v-b.Low/2-b.High/2)/b.half()), -1), 1), nil
 }
 
-// Parse reads a target, a finite decimal number in its unit, and returns it on the scale of Scaled. A number beyond
-// the range of float64 counts as outside the bounds. The error does not show the text.
+// Parse reads a target (the number that a regression model learns to predict), a finite decimal number in its own
+// unit. It returns the result of Scaled for this number, in [-1, 1]. A number beyond the range of float64 counts as
+// outside the bounds. The error does not show the text.
 func (b TargetBounds) Parse(text string) (float32, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if errors.Is(err, strconv.ErrRange) {
@@ -81,8 +82,8 @@ func (b TargetBounds) Parse(text string) (float32, error) {
 	return b.Scaled(v)
 }
 
-// Original converts a number on the scale of models, [-1, 1], back to the unit of the targets: it is the inverse of
-// Scaled. For a number outside [-1, 1] it returns the nearer bound.
+// Original converts a number from the scale [-1, 1], on which models predict targets, back to the unit of the
+// targets: it is the inverse of Scaled. For a number outside [-1, 1] it returns the nearer bound.
 func (b TargetBounds) Original(scaled float64) float64 {
 	return min(max(b.Low/2+b.High/2+scaled*b.half(), b.Low), b.High)
 }
@@ -108,9 +109,9 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 	return &out, nil
 }
 
-// Expect prepares an empty data set for a reader of a file. The user must say what the file may contain, because the
-// program does not infer it from the records: either the labels l or the bounds b of the targets. If both or neither
-// are given, Expect returns an error.
+// Expect sets the classes or the target bounds of an empty data set before a file is read into it. The user must give
+// them, because the program does not infer them from the records. Exactly one of l (the labels of a classification)
+// and b (the bounds of the targets of a regression) must not be nil; otherwise Expect returns an error.
 func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
 	switch {
 	case l != nil && b != nil:

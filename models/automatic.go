@@ -23,10 +23,10 @@ type AutomaticClipper interface {
 // AutomaticGamma is the constant γ in the factor C/(‖g‖ + γ) of automatic clipping: see AutomaticClipper.
 const AutomaticGamma = 0.01
 
-// AutomaticFactor returns the factor by which automatic clipping multiplies a gradient of the given norm:
-// C/(‖g‖ + γ), where C is clip and γ is AutomaticGamma. The factor may be above 1. It is slightly smaller
-// than the formula says, so that rounding cannot make the product longer than C. ok is false in the same
-// cases as for [ClipFactor].
+// AutomaticFactor returns the factor by which automatic clipping multiplies a gradient of the given norm: C/(‖g‖ +
+// γ), where C is clip and γ is AutomaticGamma. The factor may be above 1. It is slightly smaller than the formula
+// says, so that rounding cannot make the product longer than C. ok is false if the norm is NaN or above MaxNorm, or
+// if clip is not above 0, as for [ClipFactor].
 //
 // Proof that the product is not longer than C. Let u = 2^-53 be the rounding error of one operation in
 // float64, n the computed norm of the vector, and n(1 + 2^-22) + e a bound on its true norm. The part

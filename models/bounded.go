@@ -23,17 +23,17 @@ type Bounded interface {
 	// WideGradSum sets sum, of length d, to the sum that ClippedGradSum computes, before it is rounded to float32.
 	// Suppose that one record is removed from a sample and that the others keep their numbers (the rows of the data
 	// set in Batch.Rows). Then the norm of the difference of the two sums is at most clip, for all params and data.
-	// If one record is replaced, it is at most 2·clip. For a finite clip, the order of a batch changes no bit. clip
-	// must be +Inf or in [dp.MinScale, dp.MaxScale]. A sample larger than MaxSample, or than a smaller limit of the
-	// model, is an error.
+	// If one record is replaced, it is at most 2·clip. For a finite clip, the order of the examples in a batch does
+	// not change a bit of the result. clip must be +Inf or in [dp.MinScale, dp.MaxScale]. A sample larger than
+	// MaxSample, or than a smaller limit of the model, is an error.
 	WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error
-	// Shade returns the share ρ of the clipping norm C that is reserved for rounding errors: each example is clipped
-	// to C/(1+ρ). It is in [0, MaxShade] and does not depend on data.
+	// Shade returns the fraction ρ of the clipping norm C that is reserved for rounding errors: each example is
+	// clipped to C/(1+ρ). ρ is in [0, MaxShade] and does not depend on data.
 	Shade() float64
 }
 
-// Adder is a Bounded model that can add its sum of clipped gradients directly to a vector of noise.
-// This is faster, because the sum itself need not be stored.
+// Adder is a Bounded model that can add its sum of clipped gradients directly to a vector, usually of noise. This is
+// faster than WideGradSum, because the sum itself need not be stored.
 type Adder interface {
 	Bounded
 	// AddGradSum adds the sum of WideGradSum to u, of length d. It adds in float64 and then rounds
@@ -45,12 +45,13 @@ type Adder interface {
 // computed. This is faster.
 type Reader interface {
 	Model
-	// Ahead starts to load the first data of b into the caches and returns at once. It changes no result.
+	// Ahead starts to load the first records of b into the processor's caches and returns at once. It changes no
+	// result.
 	Ahead(b data.Batch)
 }
 
-// Sensitivity returns the end of a sentence for privacy statements. It says by how much one record can change a sum
-// that m computes, and whether rounding is included.
+// Sensitivity returns text that ends a sentence of a privacy statement. The text says by how much one record can
+// change a sum of clipped gradients that m computes, and whether rounding errors are included.
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {
@@ -60,7 +61,8 @@ func Sensitivity(m Model) string {
 }
 
 // MaxShade is the largest value of Bounded.Shade: the fraction of the clipping norm that a model may reserve for
-// rounding errors. MaxSample is the largest batch, in records, for which a Bounded model must bound these errors.
+// rounding errors. MaxSample is the largest number of records in a batch: for larger ones a Bounded model need not
+// bound these errors, and returns an error.
 const (
 	MaxShade  = 1e-3
 	MaxSample = 1 << 22
@@ -75,8 +77,9 @@ func CheckSample(b data.Batch) error {
 	return nil
 }
 
-// Narrow computes ClippedGradSum for a Bounded model. It calls WideGradSum with the working memory wide, and sets sum
-// to the result, rounded to float32. sum and wide must have the same length.
+// Narrow implements Model.ClippedGradSum for a Bounded model. It calls m.WideGradSum, which writes the float64 result
+// to the working memory wide, and sets sum to that result, rounded to float32. sum and wide must have the model's
+// length.
 func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.Batch, clip float64, s Scratch) error {
 	if err := m.WideGradSum(wide, params, b, clip, s); err != nil {
 		return err
@@ -137,7 +140,8 @@ func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float
 	return nil
 }
 
-// AddGradSum adds to u, of length d, the sum that GradSum computes. It adds in float64 and then rounds to float32.
+// AddGradSum adds to u, of the model's length d, the sum of clipped gradients that GradSum computes. It adds in
+// float64 and then rounds to float32.
 func (s *Sums) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	if s.adder != nil {
 		return s.adder.AddGradSum(u, params, b, clip, scratch)

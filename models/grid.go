@@ -9,8 +9,9 @@ import (
 // Grid is a fixed-point format in which clipped gradients are added without rounding errors, in any order and by any
 // number of workers. Each coordinate of a clipped gradient is rounded once, to a multiple of a unit between C·2^-27
 // and C·2^-26. Sums of such multiples are exact in float64 as long as they stay below 2^53 units, which is at least
-// C·2^26. So MaxSample = 2^22 numbers of up to 16·C can be added. A clipped gradient has at most C in each coordinate,
-// but a model may add it in parts, and a part may be larger. One record changes the sum by exactly what it adds.
+// C·2^26. So MaxSample = 2^22 numbers of up to 16·C can be added. A coordinate of a clipped gradient is at most C,
+// but a model may add a gradient in parts, and the coordinates of a part may be larger. One record changes the sum by
+// exactly what it adds.
 //
 // Rounding moves a vector of d coordinates by at most GridError(d)·C.
 type Grid struct {
@@ -39,12 +40,14 @@ const (
 // clipping norm.
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }
 
-// AddRows adds rows of x, each multiplied by a factor in f, to one or more sums. Each product is rounded to a
-// multiple of the grid's unit. A product may be at most 16·C, where C is the clipping norm.
+// AddRows adds rows of the matrix x, each multiplied by a factor in f, to one or more sums. A row has stride numbers,
+// and rows has the numbers of the rows. Each product is rounded to a multiple of the grid's unit. A product may be at
+// most 16·C, where C is the clipping norm.
 func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64) {
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }
 
-// GridError returns by how much rounding to a [Grid] can lengthen a vector of d coordinates, as a fraction of the
-// clipping norm C. Each coordinate moves by at most half a unit of the grid.
+// GridError returns by how much the norm of a vector of d coordinates can grow when the coordinates are rounded to a
+// [Grid] (multiples of a small unit), as a fraction of the clipping norm C. Each coordinate moves by at most half a
+// unit of the grid.
 func GridError(d int) float64 { return math.Sqrt(float64(d)) * 0x1p-27 }

@@ -17,13 +17,14 @@ type Layered interface {
 
 // Layer describes a layer of a model.
 type Layer struct {
-	Name   string  `json:"layer"`            // what it does, as package nn names it: dense, tanh, conv 5×5 pad 2
-	Weight *Tensor `json:"weight,omitempty"` // [out][in], and of a convolution [out][y][x][in]; nil without parameters
-	Bias   *Tensor `json:"bias,omitempty"`   // [out]; nil without parameters
+	Name   string  `json:"layer"`            // the kind of the layer, as package nn names it, such as dense, tanh or conv 5×5 pad 2
+	Weight *Tensor `json:"weight,omitempty"` // [out][in], or for a convolution [out][y][x][in]; nil if the layer has no parameters
+	Bias   *Tensor `json:"bias,omitempty"`   // [out]; nil if the layer has no parameters
 }
 
-// Tensor names a part of the parameters, such as "0.weight". The name begins with the number of the layer, from 0, as
-// in a Sequential of PyTorch. Shape has the sizes of its dimensions.
+// Tensor describes a part of the parameter vector, such as the weights of a layer: its name and the sizes of its
+// dimensions. The name, such as "0.weight", begins with the number of the layer, from 0, as in a Sequential of
+// PyTorch.
 type Tensor struct {
 	Name  string `json:"name"`
 	Shape []int  `json:"shape"`

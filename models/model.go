@@ -27,7 +27,7 @@ type Scratch any
 // concurrent use: everything that changes is passed as an argument. Methods do not keep the slices that they get, and
 // allocate nothing once the scratch has grown to the batch size.
 type Model interface {
-	// Name returns the model's name on the command line.
+	// Name returns the model's name, as on the command line, such as "logreg".
 	Name() string
 	// NumParams returns d ≥ 1, the length of every parameter vector.
 	NumParams() int
@@ -47,9 +47,9 @@ type Model interface {
 	Predict(labels []int32, params []float32, b data.Batch, scratch Scratch)
 }
 
-// Checker is a Model that can check whether a data set is suitable. An unsuitable data set is then an error before
-// the run, and not a panic or a meaningless result during it. Every model whose methods rely on the number of columns
-// or classes should be a Checker.
+// Checker is a Model that can check whether it can be trained on a data set. An unsuitable data set is then an error
+// before the run. Without the check it could cause a panic or a meaningless result during the run. Every model whose
+// methods rely on the number of columns or classes should be a Checker.
 type Checker interface {
 	Model
 	// Check returns an error that says what the model needs, unless the model can be evaluated on
@@ -61,14 +61,14 @@ type Checker interface {
 // the model can be evaluated.
 var ErrDiverged = errors.New("training has diverged: not finite")
 
-// ClipMargin is the number by which ClipFactor multiplies a norm before it clips. It keeps the norm of a clipped
-// gradient at or below C although the coordinates are rounded to float32 after scaling, each with a relative error of
-// a few units of 2^-24.
+// ClipMargin is the number by which ClipFactor multiplies a norm before it clips. After scaling, the coordinates are
+// rounded to float32, each with a relative error of a few units of 2^-24. With the larger norm, the clipped gradient
+// is still not longer than the clipping norm C.
 const ClipMargin = 1 + 0x1p-21
 
-// ClipFactor returns the factor in (0, 1] that brings a gradient of the given norm to at most clip,
-// including rounding: 1/max{1, ‖x‖/C}, reduced by a relative 5e-7 if it is below 1. ok is false if
-// the norm is not finite, or if clip is not above 0 (a NaN would clip nothing).
+// ClipFactor returns the factor in (0, 1] that brings a gradient of the given norm to at most clip, including
+// rounding: 1/max{1, ‖x‖/C}, reduced by a relative 5e-7 if it is below 1. ok is false if the norm is NaN or above
+// MaxNorm, or if clip is not above 0. (A clip that is NaN would clip nothing.)
 func ClipFactor(norm, clip float64) (factor float64, ok bool) {
 	if !(norm <= MaxNorm && clip > 0) {
 		return 0, false
@@ -79,7 +79,7 @@ func ClipFactor(norm, clip float64) (factor float64, ok bool) {
 	return 1, true
 }
 
-// MaxNorm is the largest norm of a gradient whose square is finite in float64.
+// MaxNorm is the largest gradient norm that a model can clip. Its square is still finite in float64.
 const MaxNorm = 1.3e154
 
 // CheckFinite returns an error that wraps ErrDiverged if a parameter is not finite.

@@ -30,9 +30,10 @@ var _ interface {
 
 // Stochastic is a Model whose gradient is random, because each batch draws a new network (dropout). This does not
 // weaken privacy. The draws for an example depend on its place in the batch, so if a record is removed, the draws of
-// other examples change. But all draws are independent and identically distributed. So the draws of two neighbouring
-// data sets can be paired example by example. For each pair of draws, the sums differ by at most the bound of a
-// Bounded model, so the guarantee of the noise holds. By joint convexity, the guarantee also holds for random draws.
+// other examples change. But all draws are independent and identically distributed, so the draws of two neighbouring
+// data sets can be chosen equal for each example that both data sets have. With such draws, the two sums differ by at
+// most the bound of a Bounded model, so the guarantee of the noise holds for each choice. By joint convexity, it also
+// holds for random draws.
 type Stochastic interface {
 	Model
 	// Draw makes later calls of ClippedGradSum and related methods with this scratch draw from s, in order. nil turns
@@ -40,13 +41,13 @@ type Stochastic interface {
 	Draw(scratch Scratch, s *rng.Stream)
 }
 
-// NewNetwork returns a model that evaluates net. name is its name on the command line.
+// NewNetwork returns net as a Model that package sim can train. name is the result of its method Name.
 func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name, net: net} }
 
-// WithAutomaticClipping returns a network like m that scales every gradient to about the clipping norm:
-// see [AutomaticClipper]. The bound [nn.Rounding] on rounding errors still holds. Its proof needs only
-// that the scaled gradient has at most the norm C, and AutomaticFactor ensures that. A factor above 1 does
-// no harm, because the bound is relative to the scaled gradients.
+// WithAutomaticClipping returns a network like m that scales every gradient to about the clipping norm: see
+// [AutomaticClipper]. The bound [nn.Rounding] on rounding errors still holds, because its proof needs only that a
+// scaled gradient has at most the norm C, which AutomaticFactor ensures. Gradients may be scaled up, because the
+// bound is relative to the scaled gradients.
 func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net, true} }
 
 // ClipsAutomatically reports whether m uses automatic clipping: see [AutomaticClipper].
@@ -98,7 +99,8 @@ func (m *Network) Check(d *data.Dataset) error {
 	return nil
 }
 
-// Net returns the underlying network, which describes its layers, their sizes and their cost.
+// Net returns the network of package nn that m evaluates. Its methods describe the layers, their sizes and their
+// cost.
 func (m *Network) Net() *nn.Net { return m.net }
 
 // FLOPs returns the number of floating-point operations for one example's clipped gradient.
@@ -117,8 +119,8 @@ func (m *Network) NewScratch() Scratch {
 	return s
 }
 
-// Draw sets the stream from which later sums of gradients with this scratch draw their dropout; nil turns dropout
-// off. See [Stochastic].
+// Draw sets the random stream s from which dropout is drawn in later sums of gradients with this scratch. nil turns
+// dropout off. See [Stochastic].
 func (m *Network) Draw(scratch Scratch, s *rng.Stream) { scratch.(*networkScratch).dropout = s }
 
 // Shade returns a bound on the rounding errors of a sum, as a fraction of the clipping norm: see [Bounded] and
@@ -136,7 +138,7 @@ func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float
 
 // WideGradSum sets sum to the sum of the clipped gradients of the batch, in float64: see [Bounded]. With clip = +Inf
 // it does not clip, and computes no norms. A finite clip must be at least nn.LeastNorm, and a batch may have at most
-// nn.MaxBatch records.
+// nn.MaxBatch records; otherwise the result is an error.
 func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)

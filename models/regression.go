@@ -14,13 +14,13 @@ import (
 type Regression struct {
 	RMSE float64 `json:"rmse"` // root of the mean squared error
 	MAE  float64 `json:"mae"`  // mean absolute error
-	// R2 is 1 minus the sum of squared errors divided by that of always predicting the mean target of these
-	// records. It is at most 1, and negative for a model that is worse than that. It is nil if all
+	// R2 is 1 − E/E₀, where E is the sum of the model's squared errors, and E₀ that of always predicting the mean
+	// target of these records. R2 is at most 1, and negative if the model is worse than the mean. It is nil if all
 	// targets are equal.
 	R2 *float64 `json:"r2"`
-	// MeanRMSE is the root mean squared error of always predicting the mean target of these records, and
-	// MedianMAE the mean absolute error of always predicting their median. No other constant prediction
-	// has a smaller one.
+	// MeanRMSE is the root mean squared error of always predicting the mean target of these records, and MedianMAE
+	// the mean absolute error of always predicting their median. These are the smallest errors that a constant
+	// prediction can have.
 	MeanRMSE  float64 `json:"rmse_of_mean"`
 	MedianMAE float64 `json:"mae_of_median"`
 }
@@ -104,7 +104,8 @@ func (m Metric) Exceeds(a, b, margin float64) bool {
 	return a-b > margin
 }
 
-// Text formats a value of the metric: with four decimals, or with about five digits if it has the unit of the targets.
+// Text formats a value of the metric. It has four decimals, or about five digits if the metric is in the unit of the
+// targets (rmse, mae).
 func (m Metric) Text(value float64) string {
 	switch {
 	case m.Smaller() && value >= 1e4 && value < 1e9:
@@ -115,8 +116,9 @@ func (m Metric) Text(value float64) string {
 	return fmt.Sprintf("%.4f", value)
 }
 
-// CheckTarget returns an error if the metric cannot have the value, or if a constant prediction has it for any targets.
-// named names the value in the error.
+// CheckTarget returns an error if value cannot be a target for the metric, such as a target accuracy. A target must
+// be above 0, and at most 1 or, for rmse and mae, at most the largest float32. The error calls the value by the text
+// named.
 func (m Metric) CheckTarget(named string, value float64) error {
 	switch {
 	case m.Smaller() && !(value > 0 && value <= math.MaxFloat32):
@@ -127,9 +129,9 @@ func (m Metric) CheckTarget(named string, value float64) error {
 	return nil
 }
 
-// Score returns a value of the metric as a number in [0, 1] of which a larger one is better. For a metric of regression
-// whose targets have bounds b, it is max(0, R²), or 1 minus the error as a fraction of the range of the targets: no error
-// exceeds this range, because predictions are clamped to the bounds.
+// Score converts a value of the metric to a number in [0, 1], where larger is better. For a metric of regression
+// whose targets have bounds b, it is max(0, R²), or 1 minus the error as a fraction of the range of the targets: no
+// error exceeds this range, because predictions are clamped to the bounds.
 func (m Metric) Score(value float64, b data.TargetBounds) float64 {
 	if m.Smaller() {
 		value = 1 - value/(b.High-b.Low)
@@ -137,11 +139,12 @@ func (m Metric) Score(value float64, b data.TargetBounds) float64 {
 	return min(max(value, 0), 1)
 }
 
-// SamplingErrors estimates how far a metric of regression can be off because it was measured on few records. The result
-// margin is [Quantile] standard deviations of the metric's value. The result chance is the same for its difference from
-// [Metric.Baseline]: a model that is no better than the best constant beats the baseline by more than this with
-// probability about 0.05. Both are estimated from the model's errors on these records, to first order, because no bound
-// is known that holds for every model (see [Metric.Variance]).
+// SamplingErrors estimates how far a metric of regression can be off because it was measured on few records. The
+// result margin is [Quantile] standard deviations of the metric's value. The result chance is Quantile standard
+// deviations of the difference between the metric's value and [Metric.Baseline]. A model that is no better than the
+// best constant prediction beats the baseline by more than chance with probability about 0.05. Both are estimated
+// from the model's errors on these records, to first order, because no bound is known that holds for every model (see
+// [Metric.Variance]).
 func (m Metric) SamplingErrors(predictions []float64, b data.Batch) (margin, chance float64) {
 	n := b.Len()
 	r := EvaluateRegression(predictions, b)

@@ -8,13 +8,12 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Rows holds the feature rows of a data set in the form that linear models need: to multiply rows by
-// parameter vectors, and to add rows to sums on a Grid. A row is identified by its number in the data set.
-// Parameter vectors and sums are float64 vectors with Columns elements; elements beyond the data set's
-// features are 0.
+// Rows holds the feature rows of a data set in the form that linear models need: to multiply rows by parameter
+// vectors, and to add rows to sums on a Grid. A row is identified by its number in the data set. Parameter vectors
+// and sums are float64 vectors whose length is the result of Columns; elements beyond the data set's features are 0.
 //
-// The results have the same bits whether a row is stored sparsely or densely. Rows are stored densely if
-// vector instructions make up for the time that the zeros take.
+// The results have the same bits whether a row is stored sparsely or densely. Rows are stored densely if that is
+// faster in spite of the zeros, because of vector instructions.
 type Rows struct {
 	data    *data.Dataset
 	value   []float32 // the data set's Value when the rows were read
@@ -61,7 +60,7 @@ func columns(d *data.Dataset) int {
 	return (d.Features + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes
 }
 
-// RowBytes returns how many bytes of memory NewRows needs for a data set.
+// RowBytes returns how many bytes of memory NewRows needs for the rows of d.
 func RowBytes(d *data.Dataset) int64 {
 	bytes := 8 * d.Len()
 	if copied(d) {
@@ -83,13 +82,12 @@ func (r *Rows) Columns() int { return r.columns }
 // Squares returns the squared norm ‖x‖² of the row with the given number.
 func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 
-// Parameters copies the weights from params, where they come first, to w: one for each feature of the data set. w has
-// Columns columns; the others become 0.
+// Parameters copies the first elements of params, one weight for each feature of the data set, to w. The length of w
+// is the result of Columns, and the remaining elements become 0.
 func (r *Rows) Parameters(w []float64, params []float32) { f32.WidenRow(w, params) }
 
-// Ahead loads the given rows into the processor's caches, before a later call of Dots multiplies them. If
-// there are many rows (more than rowsAhead), it does nothing: Dots then loads later rows itself while it
-// multiplies earlier ones.
+// Ahead loads the given rows into the processor's caches, before a later call of Dots multiplies them. If there are
+// many rows, Ahead does nothing, because Dots itself loads later rows while it multiplies earlier ones.
 func (r *Rows) Ahead(rows []int32) {
 	if r.dense != nil && len(rows) <= rowsAhead {
 		f32.AheadRows(r.dense, r.columns, rows)
@@ -122,8 +120,8 @@ func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 }
 
 // AddRounded adds rows of the data set, times factors, to one or more sums. sum is [sum][column], and f is
-// [sum][row]. To each sum[k] it adds row rows[i] times f[k][i]. Each product is rounded to the grid g, and may be at
-// most 16·C.
+// [sum][row]. To each sum[k] it adds row rows[i] times f[k][i]. Each product is rounded to the grid g. It may be at
+// most 16·C, where C is the clipping norm of the grid.
 func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	if r.dense != nil {
 		g.AddRows(sum, r.dense, r.columns, rows, f)
@@ -141,8 +139,8 @@ func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	}
 }
 
-// RowCache keeps the Rows of the last four data sets that a model read, so that a data set need not be read again.
-// The zero value is empty. A RowCache is safe for concurrent use.
+// RowCache keeps the Rows (feature rows in the form that linear models need) of the last four data sets that a model
+// read, so that they need not be computed again. The zero value is empty. A RowCache is safe for concurrent use.
 type RowCache struct {
 	kept [4]atomic.Pointer[Rows]
 	next atomic.Uint32

@@ -15,21 +15,21 @@ import (
 // e^{z_k} / Σ_j e^{z_j}.
 type Scorer interface {
 	Model
-	// Logits sets z[i·K+k] to the logit of class k for example i, where K is the number of classes of
-	// the data set. z has the length K·b.Len(). The class that Predict gives has the largest logit;
-	// of equal ones it is the first. A model of regression has one logit: its prediction on the scale of
+	// Logits sets z[i·K+k] to the logit of class k for example i, where K is the number of classes of the data set.
+	// z has the length K·b.Len(). The class that Predict gives has the largest logit; if several are equal, it is
+	// the first of them. A model of regression has one logit: its prediction on the scale of
 	// data.TargetBounds.Scaled.
 	Logits(z []float64, params []float32, b data.Batch, scratch Scratch)
 }
 
 // Evaluation compares the predictions of a model with the labels of records. Its numbers are not private, because
-// they read the evaluated records without noise.
+// they are computed from the evaluated records without noise.
 type Evaluation struct {
 	Accuracy float64 // fraction of the records that are labelled correctly
 	// Confusion[c][p] counts the records of class c for which the model predicts class p.
 	Confusion [][]int
-	// BalancedAccuracy is the mean recall of the classes that have records. It does not grow with the
-	// share of a class: always predicting one of K classes has 1/K.
+	// BalancedAccuracy is the mean recall of the classes that have records. It does not depend on how frequent the
+	// classes are: always predicting one of K classes has the value 1/K.
 	BalancedAccuracy float64
 	// F1 is the harmonic mean of precision and recall. With two classes, it is the F1 of class 1. With
 	// more classes, it is the mean F1 of the classes that have records.
@@ -43,7 +43,7 @@ type Evaluation struct {
 }
 
 // InParts calls do for consecutive parts of the batch, with at most 1000 examples each, to limit the working memory.
-// do gets a part as the range of its examples, from (included) to to (excluded).
+// part has the examples of b with the numbers from ≤ i < to.
 func InParts(b data.Batch, do func(from, to int, part data.Batch)) {
 	const most = 1000
 	for from := 0; from < b.Len(); from += most {
@@ -70,8 +70,8 @@ func logits(m Model, params []float32, b data.Batch, scratch Scratch) []float64 
 	return z
 }
 
-// Evaluate evaluates a model on the batch. If the batch is empty, all numbers are 0. If there are more than 2²⁵
-// logits, LogLoss and AUC are nil.
+// Evaluate compares the predictions of m on the batch with the labels. If the batch is empty, all numbers are 0. If
+// there are more than 2²⁵ logits, LogLoss and AUC are nil.
 func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluation {
 	z := logits(m, params, b, scratch)
 	if len(z) > 0 {
@@ -84,7 +84,8 @@ func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluat
 	return EvaluateLogits(nil, labels, b)
 }
 
-// EvaluateLoss does the same as Evaluate and m.Loss, by a single pass of a [Network] over the batch.
+// EvaluateLoss returns the results of Evaluate and of m.Loss. If m is a [Network] and the batch is not very large, it
+// passes over the batch only once.
 func EvaluateLoss(m Model, params []float32, b data.Batch, scratch Scratch) (e *Evaluation, loss float64) {
 	n, ok := m.(*Network)
 	if !ok || b.Len() > mostLogits/n.net.Classes() {
@@ -109,8 +110,8 @@ func largest(z []float64, b data.Batch) []int32 {
 	return labels
 }
 
-// EvaluateLogits evaluates predicted classes and logits z of the batch, see [Scorer]. If z is nil, LogLoss and AUC
-// are nil.
+// EvaluateLogits does the same as Evaluate for predictions that were computed before: predicted has the class of each
+// example of the batch, and z the logits, see [Scorer]. If z is nil, LogLoss and AUC are nil.
 func EvaluateLogits(z []float64, predicted []int32, b data.Batch) *Evaluation {
 	e := confusion(predicted, b)
 	if len(z) == 0 {
@@ -417,8 +418,8 @@ func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch)
 	}
 }
 
-// Baseline returns the best value of the metric on rows that is possible without using the features: by always
-// predicting the same class or, if the metric ranks examples, by giving all the same score. A model has learnt
+// Baseline returns the best value of the metric on rows that is possible without using the features. Such a
+// prediction is the same class for all examples or, if the metric ranks examples, the same score. A model has learnt
 // something only if its value is better. For metrics of regression it is the best value of a constant prediction: the
 // mean target of the rows for r2 and rmse, and their median for mae.
 func (m Metric) Baseline(rows data.Subset) float64 {
@@ -488,9 +489,9 @@ func (m Metric) Rows(counts []int) int {
 	return all
 }
 
-// Variance returns the variance of the metric over random samples of records, or an upper bound of it. For
-// the recall at a precision it is an estimate. value is the metric's value, and rows is [Metric.Rows] of
-// the sample, here n.
+// Variance returns the variance that the metric of one model has over random samples of records, or an upper bound of
+// this variance. For the recall at a precision it is an estimate. value is the metric's value, and rows is the result
+// of [Metric.Rows] for the sample, written n below.
 //
 //   - Accuracy A: A(1−A)/n, the variance of a binomial fraction.
 //   - Balanced accuracy is the mean of K recalls. Its variance is at most that of one recall with the same value, divided by K, because x(1−x) is concave in x.
@@ -511,13 +512,13 @@ func (m Metric) Variance(value, rows float64) float64 {
 	return value * (1 - value) / rows
 }
 
-// Quantile is the number of standard deviations in [Metric.Margin], a quantile of the normal distribution: a normal
-// value is above its mean by more than Quantile standard deviations with probability 0.05.
+// Quantile is the number of standard deviations in [Metric.Margin]. It is the 0.95 quantile of the normal
+// distribution: a normal value is above its mean by more than Quantile standard deviations with probability 0.05.
 const Quantile = 1.645
 
-// Margin returns how far a metric's value can be off because it was measured on few records: [Quantile] times its
-// standard deviation. rows is [Metric.Rows]. The margin is 0 if rows is 0, and otherwise NaN for metrics of
-// regression.
+// Margin returns how far a metric's value can be off because it was measured on few records. It is [Quantile] times
+// the standard deviation of the value. rows is the result of [Metric.Rows]. If rows is 0, the margin is 0. For
+// metrics of regression, it is otherwise NaN: use Metric.SamplingErrors.
 func (m Metric) Margin(value float64, rows int) float64 {
 	if rows < 1 {
 		return 0

@@ -21,8 +21,8 @@ const (
 	MostClassWeight  = 1e3
 )
 
-// CheckClassWeights returns an error unless weights has one weight in [LeastClassWeight, MostClassWeight] for each of
-// the given number of classes.
+// CheckClassWeights returns an error if the number of weights is not the number of classes, or if a weight is outside
+// [LeastClassWeight, MostClassWeight].
 func CheckClassWeights(weights []float64, classes int) error {
 	var errs []error
 	if len(weights) != classes {

@@ -9,12 +9,13 @@ import (
 	"proactivedp/rng"
 )
 
-// ErrNotFinite reports a gradient that contains NaN or an infinity. Usually training has then diverged.
+// ErrNotFinite is the error for a gradient that contains NaN or an infinity. The usual cause is that training has
+// diverged.
 var ErrNotFinite = errors.New("a gradient is not finite")
 
-// Factor is the function that clips: it returns the number by which an example's gradient of the given norm is
-// multiplied before it is added to the sum, for example min{1, C/norm}. The second result must be false if norm is
-// negative, infinite or NaN.
+// Factor is the function that clips. For the norm of an example's gradient it returns the number by which the
+// gradient is multiplied before it is added to the sum, for example min{1, C/norm}. The second result reports whether
+// the norm is valid. It must be false if norm is negative, infinite or NaN.
 type Factor func(norm float64) (float64, bool)
 
 // GradSum sets sum, of length NumParams, to Σ_b factor(‖g_b‖)·g_b, where g_b is the gradient of the objective for
@@ -23,17 +24,17 @@ type Factor func(norm float64) (float64, bool)
 // if a sum without factors is not finite.
 //
 // The sum does not depend on the order of the batch. If factor clips to a norm C, adding or removing a record moves
-// the sum by at most C in exact arithmetic; [Rounding] bounds how much rounding adds to that. The norm that factor
-// gets is never below the norm of the vector that is multiplied, in spite of rounding.
+// the sum by at most C in exact arithmetic. [Rounding] bounds how much rounding errors add to that. The norm that is
+// passed to factor is never below the true norm of the gradient that is then multiplied, in spite of rounding.
 func (n *Net) GradSum(
 	sum []float64, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {
 	return n.gradSum(sum[:n.params], nil, params, batch, factor, dropout, s)
 }
 
-// AddGradSum adds to u the sum that GradSum computes. It adds in float64 and rounds to float32 once. Use it to add
-// gradients to noise: it is faster than GradSum, because most of the sum is never stored. If factor refuses a norm,
-// the error wraps ErrNotFinite and u is unchanged.
+// AddGradSum adds to u the sum of clipped gradients that GradSum computes. It adds in float64 and rounds to float32
+// once. Use it if u holds noise: it is faster than GradSum, because most of the sum is never stored. If factor
+// refuses a norm, the error wraps ErrNotFinite and u is unchanged.
 func (n *Net) AddGradSum(
 	u, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {

@@ -13,8 +13,8 @@ type Layer interface {
 	add(n *Net, in *value) (*value, error)
 }
 
-// Conv is a convolution without flipping the kernel, as is usual for networks. It has Out filters of
-// Kernel×Kernel, moves by Stride in both directions, and puts Pad zeros around each input map. Its
+// Conv is a convolutional layer. It has Out filters of Kernel×Kernel pixels, which move by Stride in both directions.
+// Each input channel is padded by Pad zeros on every side. As is usual for networks, the kernel is not flipped. Its
 // parameters are the weights [out][ky][kx][in], then the biases [out].
 type Conv struct{ Out, Kernel, Stride, Pad int }
 
@@ -28,17 +28,18 @@ type ReLU struct{}
 // Tanh is the activation tanh(x), the hyperbolic tangent.
 type Tanh struct{}
 
-// MaxPool takes the largest value of each 2×2 window, without overlap. If several values are equal, only the first
-// one gets the derivative.
+// MaxPool is a layer that halves the height and width of each channel: it outputs the largest value of each 2×2
+// window, without overlap. If several values of a window are equal, the derivative goes only to the first one.
 type MaxPool struct{}
 
-// AvgPool takes the mean of each 2×2 window, without overlap.
+// AvgPool is a layer that halves the height and width of each channel: it outputs the mean of each 2×2 window,
+// without overlap.
 type AvgPool struct{}
 
-// Dropout sets each feature to 0 with probability Rate and divides the others by 1−Rate (N. Srivastava et
-// al., "Dropout", JMLR 15, 2014). Rate must be a multiple of 2⁻¹⁶ in (0, 1). Dropout acts only in GradSum
-// and AddGradSum, and only if they get a stream. Because of the division, predictions, which have no
-// dropout, need no other weights.
+// Dropout sets each feature to 0 with probability Rate and divides the others by 1−Rate (N. Srivastava et al.,
+// "Dropout", JMLR 15, 2014). Rate must be a multiple of 2⁻¹⁶ in (0, 1). Dropout acts only in GradSum and AddGradSum,
+// and only if they get a stream. The division keeps the mean of a feature, so that predictions, which have no
+// dropout, can use the same weights.
 type Dropout struct{ Rate float64 }
 
 func (l Conv) String() string {

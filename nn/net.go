@@ -8,8 +8,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Net is a network that New has compiled from its layers. It holds no parameters: its methods get them as an
-// argument, a vector of length NumParams. A Net is immutable and safe for concurrent use.
+// Net is a network that New has compiled from its layers. It holds no parameters: its methods get the parameters as
+// an argument, a vector whose length is the result of NumParams. A Net is immutable and safe for concurrent use.
 type Net struct {
 	// values are the activations, from the input to the logits. Those before index flat are maps,
 	// which are passed on within a group of blocks.
@@ -82,9 +82,10 @@ type LayerInfo struct {
 	Layer  Layer
 	Out    Shape
 	Params int
-	// Forward, Weights and Inputs count multiply-adds for one example: those of the forward pass, of the
-	// gradient by the weights, and of the derivative by the layer's input. They include multiplications by
-	// padding. Inputs is 0 for the first layer, which needs no such derivative.
+	// Forward, Weights and Inputs count multiply-adds for one example: Forward those of the forward pass, Weights
+	// those of the gradient with respect to the weights, and Inputs those of the gradient with respect to the
+	// layer's input. They include multiplications by padding. For the first layer Inputs is 0, because the gradient
+	// with respect to its input is not needed.
 	Forward, Weights, Inputs int
 }
 
@@ -180,15 +181,15 @@ func (n *Net) logits() *value { return n.values[len(n.values)-1] }
 // NumParams returns the number of parameters.
 func (n *Net) NumParams() int { return n.params }
 
-// Tiled reports whether some products of the network are computed by matrix tiles (AMX) on machines that have them.
-// On such machines the bits of the results differ from those on other machines.
+// Tiled reports whether machines with matrix tiles (the AMX instructions of some processors) use them for some
+// products of this network. On such machines the bits of the results differ from those on other machines.
 func (n *Net) Tiled() bool { return n.tiled }
 
 // Layers returns a description of each layer, in order, with the size of its output and its cost.
 func (n *Net) Layers() []LayerInfo { return slices.Clone(n.layers) }
 
-// FLOPs returns the number of floating-point operations for one example in a step of private training: forward pass,
-// derivatives by the activations, and the weights' gradients. A multiply-add counts as two.
+// FLOPs returns the number of floating-point operations for one example in a step of private training: those of the
+// forward pass, and of the gradients with respect to activations and weights. A multiply-add counts as two.
 func (n *Net) FLOPs() int {
 	sum := 0
 	for _, l := range n.layers {

@@ -16,15 +16,15 @@ const (
 	// gradient is clipped allows for it (see Rounding). A convolution with a stride, or with a number of channels
 	// that is not a multiple of 16, still uses Float32.
 	BF16 Precision = "bf16"
-	// BF16x3 is for machines with matrix tiles, where it takes about half the time of Float32. It splits
-	// each number into two bfloat16, and computes a product of two numbers as three products of these
-	// parts. A product has a relative error of up to 3·2^-16. A bound on the resulting error of an
-	// example's gradient is added to the norm by which the gradient is clipped.
+	// BF16x3 is for machines with matrix tiles, where it takes about half the time of Float32. It splits each number
+	// into two bfloat16, and computes a product of two numbers as three products of these parts. A product has a
+	// relative error of up to 3·2^-16. So that this does not weaken the guarantee, a bound on the resulting error of
+	// an example's gradient is added to the norm by which the gradient is clipped.
 	BF16x3 Precision = "bf16x3"
 )
 
-// WithPrecision returns a network like n that multiplies with precision p. It is an error if p is unknown, or if p is
-// BF16x3 and matrix tiles compute none of the network's products.
+// WithPrecision returns a network like n that multiplies with precision p. It returns an error for an unknown p. It
+// also returns an error for BF16x3 if Tiled is false.
 func (n *Net) WithPrecision(p Precision) (*Net, error) {
 	if p != Float32 && p != BF16 && p != BF16x3 {
 		return nil, fmt.Errorf("precision = %q, must be %q, %q, or %q for float32", p, BF16, BF16x3, Float32)

@@ -8,8 +8,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Scratch is working memory for the methods of a [Net]. Only one call at a time may use it. It grows up to a limit
-// that does not depend on the batch, because batches are processed in chunks.
+// Scratch is working memory for the methods of a [Net]. Only one call at a time may use it. Its size has a limit that
+// does not depend on the batch size, because batches are processed in chunks.
 type Scratch struct {
 	net    *Net
 	floats []store[float32]
@@ -44,16 +44,16 @@ type Scratch struct {
 	windowWork f32.WindowWork
 }
 
-// LeastNorm is the smallest clipping norm that a Factor may use. With a smaller one, numbers below the smallest
-// float32 would be lost. LeastTiledNorm is the limit if matrix tiles compute the sums, because they lose numbers
-// below 2^-126.
+// LeastNorm is the smallest clipping norm that a Factor may use. With a smaller norm, parts of the clipped gradients
+// would be smaller than the smallest float32 and be lost. LeastTiledNorm is the smallest clipping norm if matrix
+// tiles (AMX instructions) compute the sums, because tiles lose numbers below 2^-126.
 const (
 	LeastNorm      = 1e-21
 	LeastTiledNorm = 1e-13
 )
 
-// WithoutTiles turns off matrix tiles for later calls with this scratch if without is true, and else turns them on
-// again. Use it to clip to a norm below LeastTiledNorm.
+// WithoutTiles(true) turns off matrix tiles (AMX instructions) for later calls with this scratch, and
+// WithoutTiles(false) turns them on again. Turn them off to clip to a norm below LeastTiledNorm.
 func (s *Scratch) WithoutTiles(without bool) { s.untiled = without }
 
 // slot is the size of a piece of scratch memory: the number of elements per block, and for how many
@@ -151,8 +151,8 @@ func (n *Net) NewScratch() *Scratch {
 	return s
 }
 
-// ScratchBytes returns how many bytes a Scratch needs for batches of up to batch examples. Working memory of single
-// matrix products (f32.ProductScratch) is not included.
+// ScratchBytes returns how many bytes a Scratch needs for batches of at most batch examples. The working memory
+// inside single matrix products is not included.
 func (n *Net) ScratchBytes(batch int) int64 {
 	blocks, words := n.blocks(batch), 0
 	for _, f := range slices.Concat(n.floats, n.ints) {

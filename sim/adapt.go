@@ -6,11 +6,11 @@ import (
 )
 
 // Adapt is the largest factor by which a client may change its sample size to adapt to its speed. It is 0 or in (1,
-// MaxAdapt]. If it is 0, clients use the mechanism's sizes s_i. Otherwise, a client that is slower than the usual
-// speed 1 draws fewer records, and a faster one draws more, so that a round takes about as long as s_i gradients take
-// at speed 1. In each round the client draws s_i times a factor in [1/Adapt, Adapt]: the mean time of a gradient at
-// speed 1, divided by the client's own mean time so far. The size is at least 1 and at most the number of the
-// client's records.
+// MaxAdapt]. If it is 0, every client uses the sizes s_i that the mechanism has for the rounds i. Otherwise, a client
+// that is slower than the usual speed 1 draws fewer records, and a faster one draws more, so that a round takes about
+// as long as s_i gradients take at speed 1. In each round the client draws s_i times a factor, on average. The factor
+// is the mean time of a gradient at speed 1 divided by the mean time of this client's gradients so far, limited to
+// [1/Adapt, Adapt]. The size is at least 1 and at most the number of the client's records.
 //
 // The number of rounds, the step sizes and the permissible delay do not change, because they are computed from the
 // mechanism's sizes s_i. The batch and the ledger use the adapted size. It depends on times and not on the content of

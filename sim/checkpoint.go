@@ -23,7 +23,7 @@ var checkpointFormat = sealed.Format{
 	Version: 1,
 }
 
-// MinKey is the smallest length of a checkpoint's key, in bytes.
+// MinKey is the smallest length, in bytes, of the secret key of a checkpoint: see Virtual.WriteCheckpoint.
 const MinKey = sealed.MinKey
 
 var (
@@ -60,10 +60,9 @@ func (v *Virtual) WriteCheckpoint(w io.Writer, header, key []byte) error {
 
 // Checkpoint is a saved state of a run on the virtual clock, as Virtual.WriteCheckpoint wrote it.
 //
-// Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they have no error result,
-// may panic.
+// Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error.
 type Checkpoint struct {
-	Header []byte
+	Header []byte // the caller's text that WriteCheckpoint got
 	state  *io.SectionReader
 }
 
@@ -78,8 +77,8 @@ func OpenCheckpoint(r io.ReaderAt, size int64, key []byte) (*Checkpoint, error) 
 	return &Checkpoint{header, state}, nil
 }
 
-// Restore sets v to the state of the checkpoint. v must have the configuration of the saved run. If
-// Restore fails, v does not change, except for the numbers in Beside.
+// Restore sets v to the state of the checkpoint, so that v continues the saved run. v must have the configuration of
+// that run. If Restore fails, only the numbers in v.Beside may have changed.
 func (k *Checkpoint) Restore(v *Virtual) error {
 	if err := k.made(); err != nil {
 		return err

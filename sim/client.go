@@ -12,10 +12,10 @@ import (
 )
 
 // Update is the message that a client sends after a round: the sum U of the batch's clipped gradients, plus noise.
-// Whoever holds the message owns U.
+// The receiver of the message owns the slice U and may overwrite it.
 type Update struct {
-	Client, Round int
-	U             []float32
+	Client, Round int       // the numbers of the client and of its round, from 0
+	U             []float32 // the message, of the model's length
 }
 
 // Client is one participant of the training (the paper's compute node; Algorithms Setup, ISRReceive and
@@ -146,8 +146,8 @@ func (c *Client) Abort() {
 	s.busy = false
 }
 
-// Workspace is working memory for Compute. A runner needs one for each call of Compute that runs at the same time,
-// not one for each client.
+// Workspace is working memory for Client.Compute. Several clients can use one Workspace in turn, but two calls of
+// Compute that run at the same time need two.
 type Workspace struct {
 	sampling, dropout, noise rng.Stream
 	rows                     []int32
@@ -227,8 +227,9 @@ func (c *Client) InRound() bool { return c.state.busy }
 // 0, the number of the initial model.
 func (c *Client) Newest() int { return c.state.k }
 
-// Lag returns by how many rounds the client's model was behind when the client began its newest round i. It is i − k,
-// where k is the number of the newest broadcast (global model) that the client had at that time.
+// Lag returns i − k for the newest round i that the client has begun, where k is the number of the newest global
+// model that the client had at that time. That model contains all updates of the rounds below k, so Lag says by how
+// many rounds it was behind.
 func (c *Client) Lag() int { return c.state.lag }
 
 // Ledger returns a copy of the client's ledger: all its finished rounds as events for an accountant, with the name of
@@ -238,8 +239,8 @@ func (c *Client) Ledger() dp.Ledger { return c.state.ledger.Named(c.noise()) }
 // noise returns the name of the noise in the client's rounds.
 func (c *Client) noise() dp.Noise { return dp.Noise{Name: c.root.Name(), Client: c.id} }
 
-// Sample returns the records in the batch of the current round, as the mechanism draws them. They are stored in ws
-// and valid until the next call with the same ws.
+// Sample returns the batch of the current round: the records that the mechanism draws from the client's records. The
+// batch is stored in ws and valid until the next call with the same ws.
 func (c *Client) Sample(ws *Workspace) data.Batch {
 	if c.mech.Sampling == dp.Allocation {
 		if c.allotted == nil {
@@ -271,7 +272,8 @@ func (c *Client) draw(ws *Workspace) {
 	}
 }
 
-// AddNoise sets u to sum plus the noise of the current round. Both have the model's length.
+// AddNoise sets u to sum plus the noise of the client's current round. u and sum have the model's length. Use it
+// after GradSum in a [Substitute]; Release does both.
 func (c *Client) AddNoise(u []float32, sum []float64, ws *Workspace) {
 	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
 	c.mech.AddNoise(u, sum, &ws.noise)
@@ -370,11 +372,11 @@ func (c *Client) keep(v *Vector) {
 	c.state.newer = v
 }
 
-// Resume makes a new client continue for a client that was lost. Only the lost client's ledger is needed. Both must
-// have the same number and root. The new client continues with the round after those in the ledger, as if the
-// broadcast v̂_k had just arrived. It is an error if the new client is in a round, if it has finished more rounds
-// than the ledger has, or if the ledger or the broadcast cannot belong to this run. A client that adapts its sample
-// sizes measures its speed again.
+// Resume makes a new client continue for a client that was lost. Only the lost client's ledger is needed. The new
+// client must have the number and the root (seed of the samples and the noise) of the lost one. The new client
+// continues with the round after those in the ledger, as if the broadcast v̂_k had just arrived. It is an error if
+// the new client is in a round, if it has finished more rounds than the ledger has, or if the ledger or the broadcast
+// cannot belong to this run. A client that adapts its sample sizes measures its speed again.
 //
 // The ledger must count every round whose update was sent, even in part. Otherwise:
 //

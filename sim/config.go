@@ -28,8 +28,10 @@ type Config struct {
 	// Initial is the initial global model v̂_0, of the model's length, such as the final model of another
 	// run. If it is nil, the run begins with the model's default. It is sent to all clients, so it is
 	// public.
-	Initial   []float32
-	GradComps int   // K, gradient computations per client; T is the number of whole rounds that fit in
+	Initial []float32
+	// GradComps is K, the gradient computations per client. T is the largest number of rounds whose batch sizes add up
+	// to at most K.
+	GradComps int
 	Delay     Delay // the permissible delay Υ
 	Steps     StepSize
 	Momentum  float64      // M in [0, 1) of the server, see Server.Receive; 0 means none
@@ -40,19 +42,19 @@ type Config struct {
 	Network clock.Network
 	Churn   clock.Churn
 	Adapt   Adapt
-	// Wire, unless it is nil, is called with each update when it is sent, sent again or duplicated
-	// (see Virtual.Record). It may change U. Copies of the update share U.
+	// Wire, unless it is nil, is called with each update when it is sent, sent again or duplicated (see
+	// Virtual.Record). Wire may change the update's U. Copies of one update share U.
 	Wire func(Update)
-	// Substitute, unless it is nil, replaces Client.Release. An audit uses it to run a faulty
-	// mechanism. The ledgers still account for the configured mechanism.
+	// Substitute, unless it is nil, replaces Client.Release: it computes what a client sends. An audit uses it to
+	// run a faulty mechanism. The ledgers still count the rounds of the configured Mechanism.
 	Substitute Substitute
 }
 
 // Perf holds the settings that change how fast a run is computed. They do not change its result.
 type Perf struct {
 	Workers int // goroutines that compute gradients in Virtual; with 0 or 1, the caller's goroutine does it
-	// MinWork is how many floating-point operations a round of the mean sample size must have for
-	// Virtual to hand rounds to workers. 0 means DefaultMinWork.
+	// MinWork is the least number of floating-point operations of a round with the mean sample size. If rounds have
+	// fewer, Virtual does not hand them to workers, because that would not pay. 0 means DefaultMinWork.
 	MinWork float64
 }
 
@@ -60,8 +62,8 @@ type Perf struct {
 // example, for each parameter used.
 const paramFLOPs = 6
 
-// DefaultMinWork is the default of Perf.MinWork, in floating-point operations of one round. A model without a method
-// FLOPs takes about 100 µs for such a round.
+// DefaultMinWork is the default of Perf.MinWork: a round with fewer floating-point operations is computed in the
+// caller's goroutine, because handing it to a worker would not pay. Such a round takes less than about 100 µs.
 const DefaultMinWork = paramFLOPs << 17
 
 // FLOPs returns about how many floating-point operations the clipped gradient of one example takes. It asks the
@@ -79,8 +81,8 @@ func (c *Config) work() float64 {
 	return c.FLOPs() * float64(run.Computed) / float64(run.Rounds)
 }
 
-// Computing returns for how many clients Virtual computes rounds at the same time, with the settings p. It is 1 if a
-// round has less work than Perf.MinWork.
+// Computing returns how many rounds, of different clients, Virtual computes at the same time with the settings p. It
+// is 1 if a round has less work than Perf.MinWork.
 func (c *Config) Computing(p Perf) int {
 	least := p.MinWork
 	if least == 0 {
@@ -95,9 +97,9 @@ func (c *Config) Computing(p Perf) int {
 // Clients returns the number of clients n.
 func (c *Config) Clients() int { return len(c.Rows) }
 
-// Run returns three numbers for each client: the number of rounds T, the number of gradients that these
-// rounds compute, and the number of gradients of GradComps that are left over because they are too few for
-// another round.
+// Run returns numbers that are equal for all clients: the number of rounds T, the number of gradients that these
+// rounds compute, the number of gradients of GradComps that are left over because they are too few for another round,
+// and the largest batch size.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 func (c *Config) frame() frame {
@@ -123,14 +125,16 @@ const (
 // nil.
 func (c *Config) InitStream() *rng.Stream { return c.Roots.Run.Stream(rng.Init, 0, 0) }
 
-// Observer is a function that a runner calls with every broadcast of the server.
+// Observer is a function that a runner calls with every global model that the server sends to its clients.
 type Observer func(Broadcast)
 
 // Broadcast is a message of the server to its clients: the global model v̂_k. It contains the updates of all clients
 // for the rounds below k, and perhaps some later updates.
 type Broadcast struct {
-	K         int
-	GradComps int       // least number of gradients of each client that v̂_k contains, computed from the nominal sizes
+	K int // the number k of the global model
+	// GradComps is the number of gradients of one client in the rounds below K, by the mechanism's sizes. V contains
+	// at least so many gradients of each client.
+	GradComps int
 	At        Time      // the time on the virtual clock; 0 in Hogwild
 	V         []float32 // v̂_k itself: do not keep or change it
 }
@@ -139,15 +143,16 @@ type Broadcast struct {
 // released rounds.
 type Result struct {
 	Params  []float32 // the final global model
-	Run     dp.Run    // the rounds of each client, and the part of K that was left over
-	Updates int       // updates of all clients, as applied by the server
+	Run     dp.Run    // the rounds of each client, and the gradients of Config.GradComps that were too few for another round
+	Updates int       // number of updates, of all clients together, that the server applied
 	Ledgers []dp.Ledger
-	// Staleness counts the rounds of all clients by their lag i − k. MaxLag is the largest lag.
+	// Staleness counts the rounds of all clients by their lag: by how many rounds the client's global model was
+	// behind. MaxLag is the largest lag.
 	Staleness Staleness
 	MaxLag    int
 	Clock     Time // virtual time at the end; 0 for Hogwild
-	// Busy is the part of Clock that each client spent computing, including rounds that it gave up.
-	// Absent is the part in which it was away. It spent the rest waiting. Both are nil for Hogwild.
+	// Busy has, for each client, the part of Clock in which it computed, including rounds that it gave up. Absent
+	// has the part in which it was away. Each client spent the rest waiting. Busy and Absent are nil for Hogwild.
 	Busy, Absent []Time
 }
 

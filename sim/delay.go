@@ -10,18 +10,18 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Delay is the permissible delay Υ(k, i): whether a client may compute round i if its newest global model is v̂_k,
-// which contains all rounds below k. Permits(k, i) must be true whenever k ≥ i, or clients could wait forever.
-// Implementations must be immutable.
+// Delay is the permissible delay Υ(k, i) of the paper: whether a client may compute round i if its newest global
+// model is v̂_k, which contains the updates of all rounds below k. Permits(k, i) must be true whenever k ≥ i;
+// otherwise clients could wait forever. Implementations must be immutable.
 type Delay interface {
 	Permits(k, i int) bool
 	String() string
 }
 
 // Dependent is a [Delay] that differs between clients, or depends on the batch sizes s_j of the mechanism. Its method
-// For returns the delay of one client. The argument before[i] is the expected number of gradients before round i,
-// Σ_{j<i} s_j. For may keep before, but must not change it. The method Permits of a Dependent must be true only if
-// Υ(k, i) is true for every client and all batch sizes.
+// For returns the delay of one client. The argument before has, for each round i, the number of gradients that a
+// client is expected to compute in earlier rounds: before[i] = Σ_{j<i} s_j. For may keep before, but must not change
+// it. The method Permits of a Dependent must be true only if Υ(k, i) is true for every client and all batch sizes.
 type Dependent interface {
 	Delay
 	For(client int, before []int) Delay
@@ -34,17 +34,18 @@ func permitted(d Delay, client int, before []int) Delay {
 	return d
 }
 
-// AtMost lets a client run at most τ ≥ 0 rounds ahead of the newest global model v̂_k that it has: the client may
-// compute round i if k ≥ i − τ. 0 is synchronous training. The paper uses 1.
+// AtMost is a [Delay] that lets a client run at most τ ≥ 0 rounds ahead of the newest global model v̂_k that it has.
+// v̂_k contains the updates of all rounds below k, and the client may compute round i if k ≥ i − τ. 0 is synchronous
+// training. The paper uses 1.
 type AtMost int
 
-// Permits reports whether a client whose newest global model is v̂_k may compute round i: whether k ≥ i − τ.
+// Permits reports whether a client whose newest global model has the number k may compute round i: whether k ≥ i − τ.
 func (tau AtMost) Permits(k, i int) bool { return k >= i-int(tau) }
 
 func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
 
-// Unlimited is a [Delay] that lets a client compute every round at once, whatever global model it has: Υ(k, i) is
-// always true.
+// Unlimited is a [Delay] that never makes a client wait: Permits is always true, whatever global model the client
+// has.
 type Unlimited struct{}
 
 func (Unlimited) Permits(int, int) bool { return true }
@@ -54,20 +55,21 @@ func (Unlimited) String() string { return "unlimited" }
 // ByClient is a [Delay] with a separate limit τ ≥ 0 for each client, see [AtMost].
 type ByClient []int
 
-// Permits reports whether every client may compute round i: whether k ≥ i − τ for the smallest τ.
+// Permits reports whether every client may compute round i if its newest global model has the number k. This is so if
+// k ≥ i − τ for the smallest limit τ of all clients.
 func (taus ByClient) Permits(k, i int) bool { return AtMost(slices.Min(taus)).Permits(k, i) }
 
-// For returns the delay of one client: AtMost with the client's τ.
+// For returns the delay of one client: AtMost with this client's limit τ.
 func (taus ByClient) For(client int, _ []int) Delay { return AtMost(taus[client]) }
 
 func (taus ByClient) String() string { return "clients:" + joined(taus) }
 
-// ByRound is a [Delay] with a separate limit τ ≥ 0 for each round i, see [AtMost]. The last τ holds for all later
-// rounds.
+// ByRound is a [Delay] with a separate limit τ ≥ 0 for each round i, see [AtMost]. Element i is the limit of round i,
+// and the last element is also the limit of all later rounds.
 type ByRound []int
 
-// Permits reports whether a client with broadcast k may start round i: whether k ≥ i − τ_i, where τ_i is the limit of
-// round i.
+// Permits reports whether a client whose newest global model has the number k may start round i: whether k ≥ i − τ_i,
+// where τ_i is the limit of round i.
 func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)-1)] }
 
 func (taus ByRound) String() string { return "list:" + joined(taus) }
@@ -117,8 +119,9 @@ func joined(taus []int) string {
 	return strings.Join(list, ",")
 }
 
-// ParseDelay reads a permissible delay: a number of rounds τ ≥ 0 (AtMost), "unlimited", "sqrt" (SquareRoot),
-// "clients:T0,T1,…" (ByClient) or "list:D0,D1,…" (ByRound).
+// ParseDelay reads a permissible delay: how many rounds a client may be ahead of its newest global model. The text is
+// a number τ ≥ 0 (AtMost), "unlimited", "sqrt" (SquareRoot), "clients:T0,T1,…" with a limit for each client
+// (ByClient), or "list:D0,D1,…" with a limit for each round (ByRound).
 func ParseDelay(text string) (Delay, error) {
 	switch text {
 	case Unlimited{}.String():

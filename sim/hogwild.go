@@ -11,11 +11,11 @@ import (
 	"github.com/sourcegraph/conc/pool"
 )
 
-// Hogwild runs a configuration as in the paper, without a virtual clock. Every client is a goroutine that
-// computes as fast as it can, and the server is one goroutine that reads a channel. The result differs
-// from run to run, because it depends on how the goroutines interleave. The sample and the noise of each
-// client and round are always the same. The server's goroutine calls observe with each broadcast; observe
-// may be nil.
+// Hogwild trains with a configuration on real threads, as in the paper, without a virtual clock. Every client is a
+// goroutine that computes as fast as it can, and the server is one goroutine that reads a channel. The result differs
+// from run to run, because it depends on how the goroutines interleave. The sample and the noise of each client and
+// round are always the same. The server's goroutine calls observe, unless it is nil, with each global model that it
+// sends.
 //
 // Hogwild returns when training is complete, when ctx is cancelled, or when a goroutine fails or panics.
 // All goroutines have then ended.

@@ -6,10 +6,13 @@ import (
 	"strings"
 )
 
-// Invariant is a rule of the protocol that must hold in every state of a run.
+// Invariant is a rule, in words, that must hold in every state of a run: a property of the clients, the server and
+// the messages between them.
 type Invariant string
 
-// These are the rules of the protocol, as values of [Invariant]. Tests check them in every state of small runs.
+// These are the values of [Invariant]. v̂_k is the global model that the server sends when it has all updates of
+// rounds below k, ŵ is a client's own model, and Υ is the permissible delay (see [Delay]). Tests check the rules in
+// every state of small runs.
 const (
 	InvariantOnce        Invariant = "each update is applied exactly once"
 	InvariantComplete    Invariant = "v̂_k holds every update of rounds below k"
@@ -27,11 +30,12 @@ const (
 	InvariantTermination Invariant = "every run ends"
 )
 
-// Violation reports that a state of a run breaks an Invariant. With the build tag "invariants", a run panics with it.
+// Violation is the error for a state of a run that breaks an Invariant (a rule of the protocol). With the build tag
+// "invariants", a run panics with a Violation.
 type Violation struct {
 	Invariant Invariant
 	Detail    string
-	Trace     []string // the events that led to it, in order; the shortest way if that was found
+	Trace     []string // the events that led to the state, in order; the shortest such sequence if the search found it
 }
 
 func (v *Violation) Error() string {

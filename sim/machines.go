@@ -36,10 +36,10 @@ func NewServer(cfg *Config) (*Server, error) {
 	return newServer(cfg.frame(), cfg.newSchedule(), cfg.InitialModel()), nil
 }
 
-// NewClient returns client number id, 0 ≤ id < n, at the start of a run. letGo, unless it is nil, is called with each
-// broadcast that the client will not read again, so that a runner can reuse the memory. These include the default
-// global model and vectors that Restore allocated. A broadcast that several clients received is free only when all of
-// them have released it.
+// NewClient returns client number id, 0 ≤ id < n, at the start of a run. The client calls letGo, unless it is nil,
+// with the vector of each global model that it will not read again, so that a runner can reuse the memory. These
+// vectors include the initial global model and those that Restore allocated. A vector that several clients received
+// is free only when each of them has called letGo.
 func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 	if err := cfg.made(); err != nil {
 		return nil, err

@@ -15,9 +15,10 @@ type Part struct {
 	Bytes int64  `json:"bytes"` // bytes of one piece
 }
 
-// Vectors returns an upper estimate of how many vectors of the model's length a run holds in memory at the same time,
-// one Part for each purpose. If hogwild is true, the run is one of Hogwild and p is ignored; otherwise it is a run of
-// Virtual with the settings p. The estimate does not grow with the number of rounds.
+// Vectors returns an upper estimate of the memory for vectors of the model's length that a run holds at the same
+// time, as one Part (a number of vectors and their size) for each purpose. If hogwild is true, the run is one of
+// Hogwild and p is ignored; otherwise it is a run of Virtual with the settings p. The estimate does not grow with the
+// number of rounds.
 func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	n := c.Clients()
 	// A client ahead of the server may read an older broadcast than the others.

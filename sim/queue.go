@@ -169,8 +169,8 @@ func (a *agenda) remove(match func(event) bool) {
 	}
 }
 
-// ErrClock is the error for an event after the end of the virtual clock, about 292 years. Heavy-tailed distributions
-// can draw such a long time.
+// ErrClock is the error for an event that would happen after the end of the virtual clock, at about 292 years.
+// Heavy-tailed distributions of durations can draw such a long time.
 var ErrClock = errors.New("the virtual clock cannot hold a time so late")
 
 func (v *Virtual) enter(after time.Duration, e *event) {

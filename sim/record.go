@@ -91,7 +91,7 @@ func (v *Virtual) note(kind HappeningKind, client, number int, down bool) {
 // round i is i − k, where v̂_k was the newest global model that the client had when it began the round.
 type Staleness []int
 
-// Add adds rounds of the given lag.
+// Add counts the given number of further rounds, each with the given lag.
 func (s *Staleness) Add(lag, rounds int) {
 	for len(*s) <= lag {
 		*s = append(*s, 0)

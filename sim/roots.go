@@ -8,20 +8,19 @@ import (
 	"proactivedp/rng"
 )
 
-// Roots are the sources of a run's random numbers. Each draw depends only on the root and on its place (purpose,
-// client, round), and not on the runner.
+// Roots are the sources (seeds) of a run's random numbers. Each draw depends only on the root and on what the draw is
+// for (purpose, client, round), and not on the runner.
 //
 // So a second training with the same client root has the same noise in the same rounds, even with another σ, data set
 // or model. The shared noise would not protect both trainings, so use ForRun for the second one. A run that is
 // resumed, or that sends a message again, is still the same release.
 type Roots struct {
-	// Run draws the default global model v̂_0 and, on the virtual clock, durations, lost messages
-	// and absences of clients. It is not secret.
+	// Run is the root (seed) from which the default initial model is drawn and, on the virtual clock, durations,
+	// lost messages and absences of clients. It is not secret.
 	Run *rng.Root
-	// Clients has one root for each client. It draws the client's samples, noise and dropout. A
-	// client's releases are private against everybody who does not know its root. So if the parties
-	// do not trust each other, each client makes its own root by rng.NewFromSecret or rng.NewFromOS
-	// and does not know the others'.
+	// Clients has one root for each client, from which the client's samples, noise and dropout are drawn. A client's
+	// releases are private against everybody who does not know its root. So if the parties do not trust each other,
+	// each client makes its own root by rng.NewFromSecret or rng.NewFromOS and does not know the others'.
 	Clients []*rng.Root
 }
 
@@ -35,9 +34,9 @@ func SharedRoots(root *rng.Root, clients int) Roots {
 	return Roots{Run: root, Clients: slices.Repeat([]*rng.Root{root}, clients)}
 }
 
-// ForRun returns the roots for training number n, so that several trainings can use the same Roots. In each training
-// the clients draw other batches, noise and dropout. The root Run stays the same, so that the trainings can be
-// compared. For roots that package rng returned, training 0 has r itself. ForRun panics if a client's root has no
+// ForRun returns the roots for training number n, so that several trainings can use the same Roots. Trainings with
+// different n draw different batches, noise and dropout. The field Run stays the same, so that the trainings can be
+// compared. For roots that package rng returned, ForRun(0) returns r itself. ForRun panics if a client's root has no
 // key.
 func (r Roots) ForRun(n uint64) Roots {
 	clients := make([]*rng.Root, len(r.Clients))
@@ -51,8 +50,8 @@ func (r Roots) ForRun(n uint64) Roots {
 	return Roots{Run: r.Run, Clients: clients}
 }
 
-// Names returns the public names of the clients' roots, in the order of the clients. If several clients share a root,
-// its name is listed once.
+// Names returns the public names of the clients' roots, in the order of the clients. A name identifies a root without
+// revealing it. If several clients share a root, its name is listed once.
 func (r Roots) Names() []rng.Name {
 	var names []rng.Name
 	seen := map[rng.Name]bool{}

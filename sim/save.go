@@ -46,9 +46,8 @@ func (s *Server) Restore(r io.Reader) error {
 	})
 }
 
-// Save writes the client's state for Restore: its model ŵ, the round, the ledger, and the newest global
-// model if it waits for the end of the round. A round under way is saved as begun, and Compute gives the
-// same message again.
+// Save writes the client's state for Restore: its model ŵ, the round, the ledger, and the newest global model if that
+// came during the round under way. A round under way is saved as begun, and Compute gives the same message again.
 //
 // A restored client computes the rounds since Save a second time. That can cost privacy:
 //

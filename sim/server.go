@@ -8,7 +8,8 @@ import (
 )
 
 // Server holds the global model v and records which updates it has applied (the paper's server in ISRReceive). In
-// comments, an update "is in" if the server has applied it to v. A Server is not safe for concurrent use.
+// comments on unexported code, an update "is in" if the server has applied it to v. A Server is not safe for
+// concurrent use.
 //
 // Use NewServer to make one. The methods of a zero Server return an error or, if they have no error result, may
 // panic.
@@ -50,9 +51,9 @@ func newServer(f frame, sched *schedule, initial []float32) *Server {
 	return s
 }
 
-// Receive applies an update, v ← v − η̄_i·U, unless it was applied before. If it returns true, the caller must send v
-// to all clients as the broadcast v̂_k with k = K(). It returns an error, and changes nothing, for a message that no
-// client of this server can have sent.
+// Receive applies an update U of round i to the global model, v ← v − η̄_i·U with the step size η̄_i, unless this
+// update was applied before. If it returns true, the caller must send v to all clients as the broadcast v̂_k with k =
+// K(). It returns an error, and changes nothing, for a message that no client of this server can have sent.
 //
 // With momentum M, the velocity u replaces U (the heavy ball method of Polyak 1964): u ← M·u + U and
 // v ← v − η̄_i·u, for each update in the order of arrival, whatever its client and round. A client's
@@ -123,8 +124,8 @@ func (s *serverState) advance(rounds int) bool {
 
 // Expel removes a client, 0 ≤ client < n, so that the run continues without it. The updates that the server has
 // applied stay in the global model v. Later updates of the client are refused, and the server no longer waits for
-// them. If Expel returns true, the caller must send a broadcast, as after Receive. Save does not write which clients
-// were expelled: expel them again after Restore.
+// them. If Expel returns true, the caller must send the global model to all clients, as after Receive. Save does not
+// write which clients were expelled: call Expel for them again after Restore.
 func (s *Server) Expel(client int) (broadcast bool) {
 	if s.expelled(client) {
 		return false
@@ -185,8 +186,9 @@ func (s *Server) Has(client, round int) bool {
 		s.state.clients[client].has(int32(round))
 }
 
-// Next returns the first round of the client, 0 ≤ client < n, whose update the server has not applied. It returns T
-// if all T updates are applied. If no client was expelled, Server.K is the smallest Next of all clients.
+// Next returns the first round of the client, 0 ≤ client < n, whose update the server has not applied. It returns the
+// number of rounds T if all updates of the client are applied. If no client was expelled, Server.K is the smallest
+// Next of all clients.
 func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
 
 // Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied, or −1 if
@@ -196,14 +198,14 @@ func (s *Server) Highest(client int) int { return s.state.clients[client].highes
 // Updates returns the number of updates that the server has applied to the global model, of all clients together.
 func (s *Server) Updates() int { return s.state.applied }
 
-// K returns the number k of the newest broadcast: v contains every update of rounds below k. K is T when training is
-// complete.
+// K returns the number k of the newest global model that was sent to the clients: the model contains every update of
+// rounds below k. When training is complete, K returns the number of rounds T.
 func (s *Server) K() int { return s.state.k }
 
-// Done reports whether training is complete: the server has applied all T updates of every client that
+// Done reports whether training is complete: the server has applied the updates of all T rounds of every client that
 // was not expelled.
 func (s *Server) Done() bool { return s.state.k == s.sched.rounds }
 
-// Model returns the global model v, without a copy. Read it before the next Receive, and do not write
-// it.
+// Model returns the parameters of the global model v. The slice is the server's own memory: read it before the next
+// call of Receive, and do not write to it.
 func (s *Server) Model() []float32 { return s.state.v }

@@ -61,8 +61,8 @@ func (s StepSize) Validate() error {
 	return errors.Join(errs...)
 }
 
-// At returns the step size of a round that begins after t of all k gradient computations of the client, 0 ≤ t < k. It
-// is above 0.
+// At returns the step size, above 0, of a round before which the client has computed t gradients. k is the number of
+// gradients that the client computes in the whole training, and 0 ≤ t < k.
 func (s StepSize) At(t, k int) float64 {
 	switch s.Decay {
 	case LinearDecay:

@@ -230,8 +230,8 @@ func (c *Config) checkClock(run dp.Run) error {
 	return errors.Join(errs...)
 }
 
-// CheckFreeRunning returns an error that lists every field that Hogwild does not support because the field needs the
-// virtual clock.
+// CheckFreeRunning returns an error if fields of c are set that need the virtual clock, so that Hogwild cannot run c.
+// The error lists all of them.
 func (c *Config) CheckFreeRunning() error {
 	if err := c.made(); err != nil {
 		return err

@@ -9,17 +9,18 @@ import (
 )
 
 // Virtual runs a configuration as a discrete-event simulation on a virtual clock. It processes events one by one, in
-// the order (time, client, sequence). All of this happens in the caller's goroutine, except for gradients: if
-// Perf.Workers is above 1 and a round has enough work (Perf.MinWork), worker goroutines compute them, from the event
-// that begins the round to the event that ends it. So the rounds of clients that overlap on the virtual clock are
-// computed at the same time. The result does not depend on Perf.
+// the order of their times. Events of the same time are ordered by client, and those of one client by their creation.
+// All of this happens in the caller's goroutine, except for gradients: if Perf.Workers is above 1 and a round has
+// enough work (Perf.MinWork), worker goroutines compute them, from the event that begins the round to the event that
+// ends it. So the rounds of clients that overlap on the virtual clock are computed at the same time. The result does
+// not depend on Perf.
 //
 // Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they have no error result,
 // may panic.
 type Virtual struct {
-	// Beside has numbers of the caller that checkpoints save together with the run, for example what an
-	// observer computes from the broadcasts. Checkpoint.Restore overwrites its elements, so the length
-	// must be the same as when the checkpoint was written.
+	// Beside has numbers of the caller, for example what an observer computes from the global models. Checkpoints
+	// save them together with the run. Checkpoint.Restore overwrites its elements, so the length must be the same as
+	// when the checkpoint was written.
 	Beside []float64
 
 	cfg     *Config
@@ -142,7 +143,7 @@ func (v *Virtual) Model() []float32 { return v.server.Model() }
 func (v *Virtual) Updates() int { return v.server.state.applied }
 
 // ErrStalled is the error for a run that cannot continue: all clients wait, and no message is under way. This happens
-// only with a wrong [Delay], whose Permits(k, i) is false for some k ≥ i.
+// only with a wrong [Delay]: its method Permits(k, i) returns false for some k ≥ i.
 var ErrStalled = errors.New("every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {

@@ -11,11 +11,11 @@ import (
 	"proactivedp/plan"
 )
 
-// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, with which the
-// training costs a record at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. It ignores the noise
-// multiplier and the target that spec has, and the returned spec records the new target. The ε is the
-// upper end of the interval that package pld certifies. It counts all rounds of all clients that hold the
-// record. If the bounds of columns were estimated with noise, it also counts the cost of these bounds.
+// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, with which the training costs a
+// record at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. It ignores the noise multiplier and the target that
+// spec has, and the returned spec records the new target. The ε is the upper end of the interval that package pld
+// certifies. It counts all rounds of all clients that hold the record. If the bounds of columns were estimated with
+// noise (Spec.BoundsEpsilon), it also counts their ε.
 //
 // If clients adapt their batch sizes, every batch counts as the largest that a client may draw. If no
 // noise multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
@@ -74,7 +74,8 @@ func (s Spec) checkTarget(epsilon float64) error {
 }
 
 // LeastNoise returns the smallest noise multiplier, rounded up to 7 digits, with which the ε of all events together
-// is at most epsilon at delta. It ignores the noise multipliers of the events. Calibrate uses LeastNoise.
+// is at most epsilon at delta. An event is a round or several equal rounds of training; LeastNoise ignores the noise
+// multiplier that it has. Source.Calibrate uses LeastNoise.
 func LeastNoise(ctx context.Context, events []dp.Event, epsilon, delta float64) (float64, error) {
 	sigma, _, err := plan.LeastNoise(ctx, events, epsilon, delta, pld.Accountant{UpperEnd: true})
 	return sigma, err
@@ -100,9 +101,9 @@ func (p *Prepared) boundsEvents() []dp.Event {
 		Epsilon: p.Spec.BoundsEpsilon, Count: 1}}
 }
 
-// KeepsTarget returns an error if the run would cost a record more than Spec.TargetEpsilon, and nil if the spec has
-// no target. A run can cost more if its noise multiplier was calibrated for another number of records. If ctx is
-// cancelled, the error is context.Cause(ctx).
+// KeepsTarget returns an error if the ε of a record in this run would be above Spec.TargetEpsilon. It returns nil if
+// the spec has no target. The ε can be above the target if the noise multiplier was calibrated for another number of
+// records. If ctx is cancelled, the error is context.Cause(ctx).
 func (p *Prepared) KeepsTarget(ctx context.Context) error {
 	if err := p.made(); err != nil {
 		return err

@@ -18,10 +18,10 @@ import (
 	"proactivedp/sim"
 )
 
-// CodeVersion returns the version of the code that computes the result of a spec. It is part of the identity of every
-// checkpoint and of every stored training (package train/pool). Raise it when a change of the code changes the result
-// of a spec: the golden tests of packages sim, train and experiments then fail. If the results of only some models
-// change, raise the version only for these models.
+// CodeVersion returns a number for the version of the code that computes the result of a spec. It is part of the
+// identity of every checkpoint and of every stored training (package train/pool). Raise it when a change of the code
+// changes the result of a spec; the golden tests of packages sim, train and experiments show this by failing. If the
+// results of only some models change, raise the version only for these models.
 func (s Spec) CodeVersion() int {
 	if s.Holdout > 0 {
 		return 6
@@ -108,9 +108,9 @@ type Checkpoint struct {
 }
 
 // OpenCheckpoint opens the checkpoint at path. key must be the Keep.Key with which it was written. The error says
-// whether the file is damaged, is not a checkpoint of this program, or was written with another key or none. If key
-// is empty, the checkpoint's digest detects damage but not forgery: anybody can have written it. The caller must
-// close the checkpoint.
+// whether the file is damaged, is not a checkpoint of this program, or was not written with this key. With an empty
+// key, OpenCheckpoint detects damage but not forgery: anybody can have written the file. The caller must close the
+// checkpoint.
 func OpenCheckpoint(path string, key []byte) (*Checkpoint, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {
@@ -147,8 +147,8 @@ func (c *Checkpoint) Close() error {
 	return c.file.Close()
 }
 
-// Prepare prepares the run of the checkpoint on d. The data set d must have the same content as in the stopped run.
-// Its files may be in another place.
+// Prepare prepares the run of the checkpoint on the data set d, which must have the same content as in the stopped
+// run. Its files may be in another place.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	if err := c.made(); err != nil {
 		return nil, err
@@ -217,8 +217,8 @@ func releasedHash(v *sim.Virtual) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// CanKeep returns an error if runs of the spec cannot write checkpoints: with another runner than VirtualRunner, or
-// with randomness from the operating system.
+// CanKeep returns an error if runs of the spec cannot write checkpoints. Only runs of VirtualRunner can write them,
+// and only if their randomness does not come from the operating system (SeedFromOS).
 func (s Spec) CanKeep() error {
 	var errs []error
 	if s.Runner != VirtualRunner {
@@ -233,9 +233,9 @@ func (s Spec) CanKeep() error {
 	return errors.Join(errs...)
 }
 
-// CheckKeep checks that a new run may write its checkpoints to path. It returns an error if the file there is the
-// checkpoint of an unfinished run, or is not a checkpoint. key is the key with which the checkpoint was written, or
-// nil if it has none.
+// CheckKeep checks that a new run may write its checkpoints to path. It returns an error if path is the checkpoint of
+// an unfinished run, which would be lost, or a file of another kind. key is the key with which the checkpoint was
+// written, or nil if it has none.
 func CheckKeep(path string, key []byte) error {
 	info, err := os.Stat(path)
 	switch {

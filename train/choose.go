@@ -15,11 +15,12 @@ import (
 	"proactivedp/sim"
 )
 
-// Open says which settings of a training are still undecided, so that [Prepared.Choose] may choose them. The other
-// settings keep their values.
+// Open says which settings of a training the user left open: [Prepared.Choose] chooses those whose field is true. The
+// other settings keep the values of the spec.
 type Open struct {
 	SampleSize, GradComps, Delta, Clip, Eta0, Schedule bool
-	// Noise says that the noise multiplier will be computed from ε. If it is false, the spec's own one is used.
+	// Noise says that the noise multiplier will be computed from ε. If Noise is false, the spec's NoiseMultiplier is
+	// used.
 	Noise bool
 	// Epochs and Rounds say how long to train, if GradComps (the gradients of one client) is open. Epochs
 	// = 0 means UsualEpochs. If Rounds is not 0, SampleSize must be open too: the batch size follows from
@@ -32,11 +33,12 @@ type Open struct {
 // computes as many gradients as it has records.
 const UsualEpochs = 20
 
-// UsualEpsilon is the default privacy budget: the ε of a record if the user gives neither an ε nor a noise
-// multiplier.
+// UsualEpsilon is the default privacy budget: the largest ε that a record may cost if the user gives neither an ε nor
+// a noise multiplier.
 const UsualEpsilon = 1
 
-// UsualClip is the clipping norm that [Prepared.Choose] chooses, except for scattering features: see Spec.UsualClip.
+// UsualClip is the clipping norm that [Prepared.Choose] chooses for most models. Models on scattering features
+// (package data/scatter) get another one: see Spec.UsualClip.
 const UsualClip = 0.3
 
 // These numbers determine the step size of [UsualStep], η₀ = m/(C·s), where C is the clipping norm and s
@@ -95,8 +97,8 @@ func (s Spec) largestWeight() float64 {
 }
 
 // TriedClips returns the clipping norms that a search tries for the spec's model. For a linear model there are
-// usually three, because its gradients are often shorter than C. For a network there is only the spec's own: it clips
-// nearly all gradients, so only the product of step size and clipping norm matters.
+// usually three, because its gradients are often shorter than C. For a network there is only Spec.Clip, because
+// nearly all gradients of a network are clipped, so that only the product of step size and clipping norm matters.
 func (s Spec) TriedClips() []float64 {
 	switch {
 	case IsNetwork(s.Model):
@@ -108,9 +110,10 @@ func (s Spec) TriedClips() []float64 {
 }
 
 // TriedSteps returns the step sizes that a search tries for the spec's model and clipping norm, each twice the one
-// before. size is the mean batch size. They are multiples m of (sum/C)/s, summed over the clients: η₀ = m/(C·s·n) for n
-// clients. So a layout depends neither on the length of the features nor on the batch size. Networks and
-// linear regression need smaller steps.
+// before. They are η₀ = m/(C·s·n), where C is the clipping norm, s = size the mean batch size, n the number of
+// clients, and m runs over powers of two. If all gradients had the norm C and the same direction, a round of all
+// clients would move the model by m. So the same m suit all batch sizes and clipping norms. Networks and linear
+// regression have smaller m than other models.
 func (s Spec) TriedSteps(size float64) []float64 {
 	first, last := 0.25, float64(mostStep)
 	switch {
@@ -134,8 +137,8 @@ func digitsOf(v float64, n int) float64 {
 	return short
 }
 
-// InitialStep returns the initial step size η₀ in words. If the batch size is constant, it also has the learning
-// rate, which is η₀ times the expected batch size.
+// InitialStep returns the initial step size η₀ in words. If the batch size is constant, the text also has the usual
+// learning rate, which is η₀ times the expected batch size.
 func (s Spec) InitialStep() string {
 	text := fmt.Sprintf("step size η₀ = %g", s.Eta0)
 	if size, err := decimal.Count(s.SampleSize); err == nil {
@@ -144,10 +147,10 @@ func (s Spec) InitialStep() string {
 	return text
 }
 
-// Choose sets those settings of p's spec that open allows, for a budget ε, and describes its choices in words. The
-// batch size and the number of rounds are those that the planner recommends, see [plan.Plan.Recommend]. It does not
-// set a noise multiplier: call [Prepared.Calibrate] after Choose. Of the data, Choose uses only how many records each
-// client holds and the number of the model's parameters.
+// Choose returns p's spec with values for the settings that open names, chosen for the budget epsilon, and a text
+// that describes these choices. The batch size and the number of rounds are those that the planner recommends, see
+// [plan.Plan.Recommend]. It does not set a noise multiplier: call [Prepared.Calibrate] after Choose. Of the data,
+// Choose uses only how many records each client holds and the number of the model's parameters.
 func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec, string, error) {
 	if err := p.made(); err != nil {
 		return Spec{}, "", err
@@ -330,9 +333,10 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 	return UsualStep(spec, config.Model.NumParams(), sigma, size, ran.Rounds*spec.Clients), nil
 }
 
-// UsualStep returns the step size η₀ that [Prepared.Choose] chooses, rounded to three digits, for a schedule that
-// falls to 0. spec gives the model, the features and the clipping norm. params is the number of parameters, sigma the
-// noise multiplier, size the mean sample size, and rounds the number of rounds of all clients together.
+// UsualStep returns the initial step size η₀ that [Prepared.Choose] chooses, rounded to three digits, if the step
+// size falls to 0 during the training. spec gives the model, the features and the clipping norm. params is the number
+// of parameters, sigma the noise multiplier, size the mean sample size, and rounds the number of rounds of all
+// clients together.
 func UsualStep(spec Spec, params int, sigma, size float64, rounds int) float64 {
 	furthest, most := float64(chosenWalk), float64(mostStep)
 	switch {

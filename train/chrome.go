@@ -14,12 +14,13 @@ import (
 // Trace writes the timeline of a run on the virtual clock while it runs, as JSON in the Trace Event Format, which
 // Perfetto and chrome://tracing can open (Google, "Trace Event Format", 2016). The server and each client have a
 // track. A microsecond in the file is a microsecond of the virtual clock. Only rounds and messages that are under way
-// are kept in memory. To get a trace, set Prepared.Trace.
+// are kept in memory. To get a trace, set Prepared.Trace before the run.
 //
-//   - A client's track has its rounds, with round, lag i − k and sample size. Aborted rounds are
-//     marked. Between rounds it shows waits and absences.
-//   - The server's track is cut at each broadcast: the slice "to v̂_k" ends with the broadcast of
-//     v̂_k. Every update that arrives is a mark, with an arrow from its round.
+//   - A client's track has its rounds, each with its number i, its sample size, and its lag i − k (by how many rounds
+//     the client's global model was behind). Aborted rounds are marked. Between rounds the track shows waits and
+//     absences.
+//   - The server's track is cut whenever the server broadcasts a global model v̂_k: the slice "to v̂_k" ends there.
+//     Every update that arrives is a mark, with an arrow from its round.
 //   - Arrivals of broadcasts are marks on the client's track. So are lost, resent and duplicated
 //     messages, and the client's departures and returns.
 //
@@ -46,8 +47,8 @@ type TraceCounts struct {
 // files.
 const MaxTraceRounds = 1 << 18
 
-// CheckTrace returns an error if a Trace of the run cannot be written, because the run has no virtual clock or more
-// than MaxTraceRounds rounds.
+// CheckTrace returns an error if a Trace (timeline) of the run cannot be written, because the run has no virtual
+// clock or has more than MaxTraceRounds rounds.
 func (p *Prepared) CheckTrace() error {
 	if err := p.made(); err != nil {
 		return err

@@ -28,7 +28,8 @@ const (
 	roundWork      = 50_000
 )
 
-// Work returns an estimate of the floating-point operations of the whole run. Progress bars use it as the total.
+// Work returns an estimate of the floating-point operations of the whole run. Progress bars take this number as 100
+// %.
 func (p *Prepared) Work() float64 {
 	run := p.Config.Run()
 	client := float64(run.Computed)*p.Config.FLOPs() +
@@ -36,8 +37,8 @@ func (p *Prepared) Work() float64 {
 	return client * float64(p.Config.Clients())
 }
 
-// Judging returns an estimate of the floating-point operations of one evaluation of the model on p.Test. The
-// evaluation of one row counts as a third of a gradient.
+// Judging returns an estimate of the floating-point operations that one evaluation of the model on p.Test takes. One
+// row is assumed to take a third of the operations of a gradient.
 func (p *Prepared) Judging() float64 {
 	return float64(p.Test.Len()) * p.Config.FLOPs() / 3
 }
@@ -105,7 +106,7 @@ func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	return memory.Given(limit).Check(total(p.memory(perf)))
 }
 
-// Cost is an estimate of the work and the memory of a computation.
+// Cost is an estimate of the work and the memory of a computation, such as a training with its evaluations.
 type Cost struct {
 	Work   float64 // floating-point operations, approximately
 	Memory int64   // bytes, at most

@@ -47,9 +47,9 @@ func CheckExport(path string) (about string, err error) {
 // Export writes the model to path, and its Description as JSON to a file of the same name that ends in .json. It
 // writes both or neither. The ending of path chooses the format. A .npz or .safetensors file has the weights, as
 // float32 arrays. An .onnx file has the whole computation: from float64 columns, before they are normalised, to the
-// probabilities of the labels, or to the value of a regression. It clamps values outside the bounds even if
-// Normalised refuses them, because an ONNX operator cannot refuse. Only models of rows with dense layers can be
-// written as .onnx. s must come from OpenModel.
+// probabilities of the labels, or to the value of a regression. In an .onnx file, a value outside its bounds always
+// counts as the nearer bound, even if Normalised returns an error for such values. Only models that take rows of
+// features and have dense layers can be written as .onnx. s must come from OpenModel.
 func (s *Saved) Export(path string) error {
 	if err := s.opened(); err != nil {
 		return err

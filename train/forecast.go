@@ -62,7 +62,7 @@ const sharing = 0.92
 const programBytes = 32 << 20
 
 // Forecast returns the expected time, memory and privacy of the run without training. It measures how long a gradient
-// takes on this machine. It returns an error if the run would cost more than Spec.TargetEpsilon.
+// takes on this machine. It returns an error if the run's ε would be above Spec.TargetEpsilon.
 func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, error) {
 	gradient, rest, err := p.Rates()
 	if err != nil {
@@ -105,7 +105,8 @@ func (p *Prepared) seconds(perf sim.Perf, gradient, rest float64) float64 {
 	return float64(p.Config.Clients()) * (float64(run.Computed)*gradient + float64(run.Rounds)*rest) / speed
 }
 
-// Seconds returns the expected time of the training loop in seconds. It measures how long a gradient takes.
+// Seconds returns the expected time of the training loop in seconds, with the settings perf. It measures how long a
+// gradient takes.
 func (p *Prepared) Seconds(perf sim.Perf) (float64, error) {
 	gradient, rest, err := p.Rates()
 	if err != nil {
@@ -114,8 +115,8 @@ func (p *Prepared) Seconds(perf sim.Perf) (float64, error) {
 	return p.seconds(perf, gradient, rest), nil
 }
 
-// SecondsAlone measures a gradient and returns the expected time in which one processor trains and then
-// evaluates the model.
+// SecondsAlone returns the expected seconds in which one processor trains and then evaluates the model. It measures
+// how long a gradient takes.
 func (p *Prepared) SecondsAlone() (float64, error) {
 	gradient, rest, err := p.Rates()
 	if err != nil {
@@ -126,9 +127,9 @@ func (p *Prepared) SecondsAlone() (float64, error) {
 	return float64(p.Config.Clients())*training + float64(p.Test.Len())*gradient/3, nil // see Judging
 }
 
-// Rates measures how long a client's round takes on this machine: the seconds of one gradient, and the
-// seconds of everything else (the noise and the updates of both models). It uses batches of the run's mean
-// size. A network computes examples in blocks, so a single example would take as long as a whole block.
+// Rates measures how long a client's round takes on this machine: the seconds of one gradient, and the seconds of
+// everything else (the noise, and the updates of the client's and the server's model). It uses batches of the run's
+// mean size. A network computes examples in blocks, so a single example would take as long as a whole block.
 func (p *Prepared) Rates() (gradient, rest float64, err error) {
 	if err := p.made(); err != nil {
 		return 0, 0, err

@@ -18,8 +18,9 @@ type inputs struct {
 	scale    float64 // see Spec.InputScale
 }
 
-// ParseFeatures reads the name and the options of fixed image features, hog:CELL:BINS or scatter[:OPTION=VALUE…]
-// (packages data/hog and data/scatter). The result computes the features of a data set.
+// ParseFeatures reads the name and the options of fixed image features (features that are computed without training).
+// The text is hog:CELL:BINS or scatter[:OPTION=VALUE…], see packages data/hog and data/scatter. The result computes
+// the features of a data set.
 func ParseFeatures(text string) (data.FeatureMap, error) {
 	if text == scatter.Name || strings.HasPrefix(text, scatter.Name+":") {
 		return scatter.Parse(text)

@@ -22,11 +22,11 @@ func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
 	return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
 }
 
-// Baseline returns the best value of the spec's metric on rows that is possible without looking at their features:
-// see [models.Metric.Baseline].
+// Baseline returns the best value of the spec's metric (Spec.Metric) on rows that is possible without looking at
+// their features: see [models.Metric.Baseline].
 func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.MetricOf().Baseline(rows) }
 
-// MetricOf returns the spec's metric, parsed. The spec must be valid.
+// MetricOf returns the metric by which models of the spec are compared (Spec.Metric). The spec must be valid.
 func (s Spec) MetricOf() models.Metric {
 	metric, _ := models.ParseMetric(s.Metric)
 	if s.Metric == "" && IsRegression(s.Model) {
@@ -35,16 +35,16 @@ func (s Spec) MetricOf() models.Metric {
 	return metric
 }
 
-// IsAccuracy reports whether the spec's metric is the accuracy.
+// IsAccuracy reports whether the metric by which models of the spec are compared (Spec.Metric) is the accuracy.
 func (s Spec) IsAccuracy() bool { return s.MetricOf() == (models.Metric{}) }
 
-// MetricName returns the name of the spec's metric.
+// MetricName returns the name of the metric by which models of the spec are compared (Spec.Metric, or its default).
 func (s Spec) MetricName() string {
 	return strings.NewReplacer("-", " ", ":", " ").Replace(s.MetricOf().String())
 }
 
-// MetricValue has the value of the spec's metric for a model, and the baseline: the best value that is possible
-// without looking at the features.
+// MetricValue has the value of the spec's metric (Spec.Metric) for a model, and the baseline: the best value that is
+// possible without looking at the features.
 type MetricValue struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -77,16 +77,16 @@ func (s Spec) JudgedOn() string {
 	return "test set"
 }
 
-// JudgedRows has the counts that show whether an accuracy is reliable. An accuracy on few distinct rows is not
-// reliable: [data.SplitByRecord] puts all copies of a record on one side, so another seed can give a very different
-// accuracy.
+// JudgedRows has counts of the rows on which an accuracy was measured. They show whether the accuracy is reliable. On
+// few distinct rows it is not: [data.SplitByRecord] puts all copies of a record either into the training set or into
+// the test set, so another seed can give a very different accuracy.
 type JudgedRows struct {
 	TestRows     int `json:"test_rows"`
 	DistinctRows int `json:"distinct_rows"` // number of distinct records among them
 	MostCopies   int `json:"most_copies"`   // number of copies of the most frequent record
 }
 
-// RowsOf returns how many rows there are, and how many of them are distinct.
+// RowsOf counts rows: all of them, the distinct ones, and the copies of the most frequent one.
 func RowsOf(rows data.Subset) JudgedRows {
 	distinct, copies := rows.Distinct()
 	return JudgedRows{rows.Len(), distinct, copies}
@@ -116,8 +116,8 @@ func (r JudgedRows) Warning(heldOut bool) string {
 		decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, why, larger)
 }
 
-// Judgement has the numbers that a reader needs to interpret an accuracy, such as the baseline. If one class is
-// frequent, even a model that has learnt nothing can have a high accuracy. These numbers depend on the test or
+// Judgement has the numbers that a reader needs to interpret an accuracy, such as the baseline. If most rows are of
+// one class, even a model that has learnt nothing can have a high accuracy. These numbers depend on the test or
 // held-out rows, which the ε of the training does not cover. See [models.Evaluation].
 type Judgement struct {
 	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
@@ -126,14 +126,14 @@ type Judgement struct {
 	ClassMetrics
 }
 
-// Accuracy is the fraction of test or held-out rows that a classifier predicts correctly. It is the first key of its
-// report.
+// Accuracy is the fraction of test or held-out rows that a classifier predicts correctly. In the JSON of a report it
+// is the first key.
 type Accuracy struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 }
 
-// Regression is the result of a regression model on the test or held-out rows. Its numbers depend on these rows,
-// which the ε of the training does not cover. Targets and predictions are clamped to the bounds.
+// Regression is the result of a regression model on the test or held-out rows. The numbers depend on these rows,
+// which the ε of the training does not cover. Targets and predictions outside the bounds count as the nearer bound.
 type Regression struct {
 	models.Regression
 	Loss   *float64          `json:"test_loss"` // the mean objective, for targets on the scale [-1, 1]; null if not finite
@@ -232,8 +232,8 @@ func (p *Prepared) judgement(params []float32) judged {
 		ClassMetrics: ClassMetricsOf(*e, classNames(p.Test.Data))}, nil}
 }
 
-// MajorityWarning is the warning about a model that is no better than predicting the most frequent
-// class.
+// MajorityWarning is the warning about a model whose accuracy is no better than that of always predicting the most
+// frequent class.
 const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing; if a class is " +
 	"rare, --class-weights can help"
 

@@ -20,21 +20,21 @@ import (
 type Keep struct {
 	Path  string      // the file of the newest checkpoint; "" means no checkpoints
 	Key   []byte      // key of the checkpoints, see sim.WriteCheckpoint; nil if there is none
-	Every int         // server updates from one checkpoint to the next, ≥ 0; 0 means by time, see pause
-	From  *Checkpoint // the checkpoint to continue from; nil if the run begins
+	Every int         // server updates from one checkpoint to the next, ≥ 0; 0 means by time: at least half a minute
+	From  *Checkpoint // the checkpoint to continue from; nil if the run starts from the beginning
 
 	// watched, unless it is nil, is saved together with the state. It is what an observer has
 	// computed from the broadcasts so far.
 	watched any
-	// Aside says that the caller needs a checkpoint only if the run is stopped. So none is written at
-	// the beginning or the end.
+	// Aside says that checkpoints are needed only to continue a run that was stopped. Then none is written at the
+	// beginning or the end of the run.
 	Aside bool
 }
 
-// For returns a copy of k for a run of p. Checkpoints of the run also save the value to which watched
-// points, for example the numbers that an observer collects; watched may be nil. If the run can continue
-// from the checkpoint k.From, For sets *watched to the saved value. If it cannot, the copy has no From. If
-// runs of p's spec cannot write checkpoints, the copy is zero.
+// For returns a copy of k for a run of p. Checkpoints of the run also save the value to which watched points, for
+// example the numbers that an observer collects; watched may be nil. If the run can continue from the checkpoint
+// k.From, For sets *watched to the saved value. Otherwise the copy's From is nil. If runs of p's spec cannot write
+// checkpoints (see Spec.CanKeep), For returns a zero Keep.
 func (k Keep) For(p *Prepared, watched any) Keep {
 	if p.Spec.CanKeep() != nil {
 		return Keep{}
@@ -47,8 +47,8 @@ func (k Keep) For(p *Prepared, watched any) Keep {
 	return k
 }
 
-// Forget removes the checkpoint at k.Path, if there is one, and temporary files that were left when a process was
-// killed while it wrote the checkpoint.
+// Forget removes the checkpoint file k.Path, if there is one. It also removes temporary files of a process that was
+// killed while it wrote this checkpoint.
 func (k Keep) Forget() error {
 	if k.Path == "" {
 		return nil
@@ -81,9 +81,9 @@ type keeper struct {
 // Outcome is the result of a training: the result of package sim and, if the spec asks for it, the averaged model.
 type Outcome struct {
 	*sim.Result
-	// Averaged is the mean of broadcasts (global models) that Spec.Average asks for, or nil if it asks for
-	// none. Broadcasts is the number of broadcasts in the mean. The mean is computed from messages that
-	// are sent to all clients, so it costs no privacy.
+	// Averaged is the mean of global models (broadcasts) that Spec.Average asks for, or nil if Spec.Average asks for
+	// none. Broadcasts is the number of broadcasts in the mean. The mean is computed from messages that are sent to
+	// all clients, so it costs no privacy.
 	Averaged   []float32
 	Broadcasts int
 }

@@ -200,8 +200,8 @@ func kindOf(name string) (modelKind, error) {
 		hint)
 }
 
-// FullName returns a model's name with its default parts: for "mlp" it returns "mlp:32". It returns an unknown name
-// unchanged.
+// FullName returns a model's name with the defaults that the name leaves out: for "mlp" it returns "mlp:32", with the
+// width of the hidden layer. It returns an unknown name unchanged.
 func FullName(name string) string {
 	if k, err := kindOf(name); err == nil {
 		return k.name

@@ -11,9 +11,9 @@ import (
 
 // PrepareOwn prepares a client, 0 ≤ client < spec.Clients, of a training in which each client keeps its own records
 // (package cluster). s has only the records of this client, and the client uses all of them. records is the number of
-// records that the server assumes for every client. It is used only for the defaults of λ and δ, if the spec has
-// none. Sampling and accounting use the number of records in s. The spec's Partition is not used. All errors are
-// reported together.
+// records that the server assumes for every client. It determines only the defaults of the ridge penalty λ and of δ,
+// if the spec has none. Sampling and accounting use the number of records in s. The spec's Partition is not used. All
+// errors are reported together.
 func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

@@ -112,13 +112,13 @@ const (
 // ratio is small, because sampling noise is concentrated in the directions that are learnt.
 const sampled = 0.01
 
-// ProxyFraction returns a fraction f for [Spec.Proxy] with which the proxy (a cheaper training) still
-// predicts the accuracy of p well. size is p's batch size. Smaller batches add sampling noise.
-// ProxyFraction returns the smallest f at which this noise is small compared with the privacy noise, or a
-// larger f if the proxy then still does less work than a fixed limit.
+// ProxyFraction returns a fraction f in (0, 1] for [Spec.Proxy]. The proxy is a cheaper training, with f times the
+// batch size, that predicts the accuracy of p. Smaller batches add sampling noise. ProxyFraction returns the smallest
+// f at which this noise is small compared with the privacy noise. It returns a larger f if the work of the proxy
+// would otherwise be below a fixed amount. size is p's batch size.
 //
-// coarse ≥ 1 makes proxies cheaper and less accurate: it multiplies the sampling noise that is allowed,
-// and divides the limit on the work.
+// coarse ≥ 1 makes proxies cheaper and less accurate: it multiplies the sampling noise that is allowed, and divides
+// the least work.
 func (p *Prepared) ProxyFraction(size, coarse float64) float64 {
 	work := convexWork
 	if IsNetwork(p.Spec.Model) {

@@ -22,19 +22,19 @@ import (
 type Report struct {
 	*Accuracy    `json:",omitempty"` // nil for a model of regression
 	Regression   *Regression         `json:"regression,omitempty"` // only of a model of regression
-	JudgedRows                       // the rows of the accuracy
+	JudgedRows                       // the rows on which the accuracy was measured
 	JudgedOn     string              `json:"judged_on"`              // the kind of these rows: "test set" or "held-out training rows"
 	RowsWarning  string              `json:"rows_warning,omitempty"` // see JudgedRows.Warning
 	Metric       *MetricValue        `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
-	*Judgement   `json:",omitempty"` // what is needed to interpret the accuracy; nil for a model of regression
+	*Judgement   `json:",omitempty"` // the baseline and other numbers to interpret the accuracy; nil for regression
 	Rounds       int                 `json:"rounds"` // per client
 	Updates      int                 `json:"updates"`
-	GradComps    int                 `json:"grad_computations"`     // gradients of a client, by the nominal sizes
+	GradComps    int                 `json:"grad_computations"`     // gradients of a client, by the spec's batch sizes
 	Remainder    int                 `json:"remainder"`             // gradients of K that are left over, too few for a round
 	GradCompsMin int                 `json:"grad_computations_min"` // fewest gradients of any client, if sample sizes adapt
 	GradCompsMax int                 `json:"grad_computations_max"`
-	Theta        float64             `json:"theta"`   // s_max/s̄ of the rounds that were run, ≥ 1, the largest of any client
-	MaxLag       int                 `json:"max_lag"` // the largest lag i − k of a round
+	Theta        float64             `json:"theta"`   // a client's largest sample size divided by its mean sample size; the largest of any client
+	MaxLag       int                 `json:"max_lag"` // by how many rounds a client's global model was behind at most
 	MeanLag      float64             `json:"mean_lag"`
 	VirtualTime  float64             `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 without a clock
 	Notes        []string            `json:"notes,omitempty"`
@@ -42,7 +42,7 @@ type Report struct {
 	ParamsNorm   float64             `json:"params_norm"`
 	Averaged     *Averaged           `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
 	Privacy      claim.Report        `json:"privacy"`
-	Releases     []dp.Release        `json:"releases"` // the releases that a record pays for, see claim.Released
+	Releases     []dp.Release        `json:"releases"` // what the run published and the ε of a record counts, see claim.Released
 	Synthetic    bool                `json:"synthetic_data"`
 	DataNote     string              `json:"data_note,omitempty"`
 	DataSHA256   string              `json:"data_sha256"` // digest of the data set's content
@@ -52,8 +52,8 @@ type Report struct {
 	params []float32 // the final model
 }
 
-// Averaged is the part of a report about the averaged model (Spec.Average). The rest of the report is about the last
-// model.
+// Averaged is the part of a report about the averaged model: the mean of several of the run's global models, see
+// Spec.Average. The rest of the report is about the last global model.
 type Averaged struct {
 	Rule         string `json:"rule"` // see Spec.Average
 	Broadcasts   int    `json:"broadcasts"`

@@ -52,7 +52,8 @@ type Inputs struct {
 	Form FileForm `json:"form,omitzero"`
 }
 
-// FileForm says how to read a file of records that does not have the usual form. A zero field means the usual form.
+// FileForm says how to read a file of records (CSV, LIBSVM, arrays or images) that differs from the usual form of its
+// kind. A zero field means the usual form.
 type FileForm struct {
 	NoHeader   bool   `json:"no_header,omitempty"`   // the first line of a CSV file is a record
 	HeaderLine int    `json:"header_line,omitempty"` // the line of a CSV file with the names of the columns
@@ -66,7 +67,8 @@ type FileForm struct {
 	PixelKind string `json:"pixel_kind,omitempty"`
 }
 
-// LabelMap returns the labels in Map, or nil if there is no map.
+// LabelMap returns in.Map, which maps the labels of a file to classes, in parsed form. It returns nil if there is no
+// map.
 func (in Inputs) LabelMap() (*data.Labels, error) {
 	if in.Map == "" {
 		return nil, nil
@@ -74,8 +76,8 @@ func (in Inputs) LabelMap() (*data.Labels, error) {
 	return data.ParseLabels(in.Map)
 }
 
-// ImageShape describes the images that a model takes: their shape, and the constants by which their
-// pixels are normalised.
+// ImageShape describes the images that a model takes: their shape, and the constants Mean and Std of each channel by
+// which pixels are normalised, see data.Images.
 type ImageShape struct {
 	Channels int       `json:"channels"`
 	Height   int       `json:"height"`
@@ -84,8 +86,9 @@ type ImageShape struct {
 	Std      []float32 `json:"std"`
 }
 
-// NewInputs returns the inputs of a model that was trained on d. labels is the map of d's labels (data.ParseLabels),
-// or "" if none was given. mapped says how the columns were normalised, or is nil if they were not.
+// NewInputs returns the inputs of a model that was trained on d. labels is the text of the user's map from labels to
+// classes (data.ParseLabels), or "" if none was given. mapped says how the columns were normalised, or is nil if they
+// were not.
 func NewInputs(d *data.Dataset, labels string, mapped *data.Affine) Inputs {
 	in := Inputs{Features: d.Features, Columns: slices.Clone(d.Columns), Labels: classNames(d), Map: labels,
 		Mapped: mapped}
@@ -107,7 +110,8 @@ func classNames(d *data.Dataset) []string {
 	return labels
 }
 
-// Read returns the data set of the run as it was read from its file, before features were computed and inputs scaled.
+// Read returns the data set of the run as it was read: before image features were computed (Spec.FeatureMap) and
+// before inputs were scaled (Spec.InputScale).
 func (p *Prepared) Read() *data.Dataset { return p.source.Data() }
 
 // Source returns the Source that prepared the run.
@@ -118,11 +122,11 @@ func (p *Prepared) Source() *Source { return p.source }
 type Saved struct {
 	Spec         Spec         `json:"config"`
 	Inputs       Inputs       `json:"inputs"`
-	DataSHA256   string       `json:"data_sha256"` // of the training records; may be "", see Write
+	DataSHA256   string       `json:"data_sha256"` // digest of the training records; may be "", see Write
 	Synthetic    bool         `json:"synthetic_data,omitempty"`
 	DataNote     string       `json:"data_note,omitempty"` // what else a reader must know about the data
-	Notes        []string     `json:"notes,omitempty"`     // what else a reader must know about the training
-	Averaged     string       `json:"averaged,omitempty"`  // which average of broadcasts it is; absent if it is the last model
+	Notes        []string     `json:"notes,omitempty"`     // sentences that a reader of the training's results must know
+	Averaged     string       `json:"averaged,omitempty"`  // which average of global models it is, see Spec.Average; absent if it is the last model
 	Lambda       float64      `json:"lambda,omitempty"`    // its ridge penalty λ
 	Params       int          `json:"params"`
 	ParamsSHA256 string       `json:"params_sha256"`
@@ -138,7 +142,8 @@ type Saved struct {
 }
 
 // Save writes the model of the report to a file. If it returns an error, it has written nothing. If the run has an
-// averaged model, Save writes that one. in describes the records that the model takes.
+// averaged model (see Spec.Average), Save writes the averaged model, and otherwise the last one. in describes the
+// records that the model takes.
 func (r *Report) Save(path string, in Inputs) error {
 	if err := r.made(); err != nil {
 		return err
@@ -160,8 +165,8 @@ func (r *Report) Save(path string, in Inputs) error {
 // be computed from the parameters and the other fields.
 //
 // The file has a digest of the training records only if the noise comes from a numbered seed, which protects nothing
-// anyway. In other files, the digest would let somebody who knows all records but one test guesses of the last one,
-// and (ε, δ) does not cover that.
+// anyway. In other files, the digest would harm privacy: somebody who knows all records except one could check
+// guesses of the last one. (ε, δ) does not cover that.
 func (s Saved) Write(path string, params []float32) error {
 	// If no releases are listed, nobody knows where the noise comes from.
 	other := func(r dp.Release) bool { return !r.Noise.Simulated() }
@@ -348,7 +353,8 @@ func (s *Saved) read() (*data.Dataset, error) {
 
 const maxSide = 1 << 15
 
-// Fits returns an error if the model cannot label the records of d. d must be as it was read from its file.
+// Fits returns an error if the model cannot predict labels or targets for the records of d, for example because
+// columns are missing. d must be as it was read from its file.
 func (s *Saved) Fits(d *data.Dataset) error {
 	if err := s.made(); err != nil {
 		return err
@@ -379,8 +385,8 @@ func (s *Saved) Fits(d *data.Dataset) error {
 	return errors.Join(errs...)
 }
 
-// Normalised returns d with its records normalised in the same way as the training records were. d must be as it was
-// read from its file.
+// Normalised returns d with its columns normalised by the same constants as those of the training records. If the
+// training records were not normalised, it returns d itself. d must be as it was read from its file.
 func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 	if err := s.Fits(d); err != nil || s.Inputs.Mapped == nil {
 		return d, err

@@ -35,8 +35,9 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 }
 
 // Costliest prepares several runs of the spec with consecutive seeds, beginning with the spec's own. seeds is the
-// number of runs, at least 1. It returns the run with the largest ε of a record, as package pld certifies it. So this
-// ε holds for each of the runs. If pld certifies no ε for some of the runs, Costliest returns the first of these.
+// number of runs, at least 1. It returns the run with the largest ε of a record, as package dp/pld certifies it, so
+// that this ε holds for each of the runs. If pld certifies no ε for some of the runs, Costliest returns the first
+// such run.
 func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -76,9 +77,9 @@ func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (clai
 	return p.PlannedPrivacy(ctx)
 }
 
-// CalibrateSeeds calibrates the noise, as [Source.Calibrate] does, for several runs with consecutive seeds, beginning
-// with the spec's own: it returns the spec with the smallest noise multiplier at which the ε of a record is at most
-// targetEpsilon in each run. seeds is the number of runs, at least 1.
+// CalibrateSeeds returns spec with the smallest noise multiplier at which the ε of a record is at most targetEpsilon
+// in each of several runs. The runs have consecutive seeds, beginning with the spec's own. seeds is the number of
+// runs, at least 1. See [Source.Calibrate], which does the same for one run.
 func (s *Source) CalibrateSeeds(ctx context.Context, spec Spec, seeds int, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err

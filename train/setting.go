@@ -21,9 +21,10 @@ import (
 	"proactivedp/rng"
 )
 
-// Setting is a training that was read from a file, the output of propose --json or plan --json. A proposal determines
-// the whole spec. A plan determines only the noise multiplier σ, the batch size s, the number of rounds T, δ, the
-// sampling and the number of clients.
+// Setting has the settings of a training that were read from a file: the output of the commands propose --json or
+// plan --json. The output of propose determines the whole spec. The output of plan determines only the noise
+// multiplier, the batch size, the number of rounds, δ, the sampling, how records are divided, and the number of
+// clients.
 //
 // Use ReadSetting to make one. The methods of a zero Setting return an error or, if they have no error result,
 // may panic.
@@ -34,7 +35,8 @@ type Setting struct {
 	searched string   // a note about the privacy cost of finding the setting; "" if it cost nothing
 }
 
-// Notes returns sentences for reports about how the setting was found.
+// Notes returns sentences for reports about how the setting was found by a search, and about an ε for another
+// adjacency than that of the run.
 func (s *Setting) Notes() []string {
 	var notes []string
 	if s.searched != "" {
@@ -128,8 +130,9 @@ type plannedRun struct {
 // besidePlan lists the keys in the output of plan that plan.Plan does not have.
 var besidePlan = []string{"batches", "frontier", "frontier_reason", "verdict", "odds", "releases", "statement", "code"}
 
-// ReadSetting reads the output of propose --json or plan --json. rank selects one of the proposals, from 1. For a
-// plan it must be 0. A key that is not known is an error, because it may affect what is run.
+// ReadSetting reads the output of propose --json or plan --json. For the output of propose, rank selects one of the
+// proposals, from 1. For the output of plan, rank must be 0. An unknown JSON key is an error, because it may affect
+// what is run.
 func ReadSetting(text []byte, rank int) (*Setting, error) {
 	var keys map[string]json.RawMessage
 	if err := strictjson.Decode(text, &keys); err != nil {
@@ -232,7 +235,8 @@ func (p *plannedRun) check() error {
 	return nil
 }
 
-// Over returns a copy of usual in which the fields that the setting's file determines are replaced by its values.
+// Over returns usual with the values from the setting's file. Fields that the file does not determine keep their
+// values from usual.
 func (s *Setting) Over(usual Spec) Spec {
 	if s.proposed != nil {
 		return *s.proposed
@@ -248,11 +252,11 @@ func (s *Setting) Over(usual Spec) Spec {
 	return usual
 }
 
-// Fits returns an error if the run p is not the one that the setting's file describes: if it has another number of
-// records or another root of the noise, or if it certainly costs more than the file's ε. For the last check, package
-// dp/pld computes an interval for p's ε. Its lower end leaves out the private bounds of columns. The error wraps
-// ErrCostsMore if the lower end is above the ε in the file. So a run that passes may still cost slightly more than
-// the file says; its own report states its ε.
+// Fits returns an error if the run p is not the one that the setting's file describes: if p has another number of
+// records or another root (seed) of the noise, or if its ε is certainly above that of the file. For the last check,
+// package dp/pld computes an interval for p's ε. The error wraps ErrCostsMore if the lower end of the interval is
+// above the ε in the file. The lower end does not count what private bounds of columns cost. So a run that passes may
+// still have a slightly larger ε than the file says. The run's own report states its ε.
 func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	if err := s.made(); err != nil {
 		return err
@@ -270,8 +274,8 @@ func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	return s.costsNoMore(ctx, p)
 }
 
-// ErrCostsMore is the error that Fits wraps if a run certainly costs more than its file says. For example, another
-// split has other records, or the noise differs.
+// ErrCostsMore is the error that Setting.Fits wraps if a run certainly has a larger ε than its file states. This
+// happens, for example, if the run has fewer records than the file assumes, or less noise.
 var ErrCostsMore = errors.New("but its file allows at most")
 
 // costsNoMore returns an error if the run certainly costs a record, or a person, more than the file allows: if even the lower end

@@ -32,7 +32,7 @@ type Source struct {
 	traces   map[string]trace
 }
 
-// NewSource returns the source of a data set. The data set must not change afterwards.
+// NewSource returns a Source that prepares trainings on d. The data set d must not change afterwards.
 func NewSource(d *data.Dataset) *Source {
 	return &Source{
 		data: d, hash: sync.OnceValue(d.Hash),
@@ -44,11 +44,13 @@ func NewSource(d *data.Dataset) *Source {
 // Data returns the data set that NewSource got.
 func (s *Source) Data() *data.Dataset { return s.data }
 
-// Hash returns the SHA-256 of the data set's content. It is computed only once.
+// Hash returns the SHA-256 of the data set's content in hexadecimal, see data.Dataset.Hash. The digest is computed
+// only once.
 func (s *Source) Hash() string { return s.hash() }
 
 // Prepare prepares the spec as Spec.Prepare does, with the root of the spec's seed. All callers with the same spec
-// get the same value and must not change it. If features were dropped to free memory, the spec is prepared again.
+// get the same Prepared and must not change it. Only if its image features were dropped to free memory, the spec is
+// prepared again.
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -65,8 +67,8 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	return p, err
 }
 
-// PrepareWith prepares the spec as Spec.Prepare does, with the given root (seed of all randomness). The features of
-// images are shared with other specs.
+// PrepareWith prepares the spec as Spec.Prepare does, with the given root (seed of all randomness). Image features
+// that this Source has computed for another spec are used again.
 func (s *Source) PrepareWith(spec Spec, root *rng.Root) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

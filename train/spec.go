@@ -32,16 +32,16 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// These are the values of Spec.Runner.
+// These are the values of Spec.Runner: how the clients of a training run.
 const (
-	VirtualRunner = "virtual"
-	HogwildRunner = "hogwild"
+	VirtualRunner = "virtual" // a simulation on a virtual clock, see sim.Virtual
+	HogwildRunner = "hogwild" // a goroutine for each client, see sim.Hogwild
 	// DistributedRunner is a server and clients in separate processes, see package cluster.
 	DistributedRunner = "distributed"
 )
 
-// Spec has the settings of one training as plain values. The command line sets them, and a manifest records them.
-// Stored results are found by their spec.
+// Spec has the settings of one training as plain values. The command line sets them, a manifest (the JSON record of a
+// run) lists them, and stored results are found by them.
 type Spec struct {
 	Model string `json:"model"`
 	// Data is the name of the data set in reports. Prepare is given the data set itself and does not
@@ -49,24 +49,24 @@ type Spec struct {
 	Data            string  `json:"data"`
 	Clients         int     `json:"clients"`
 	GradComps       int     `json:"grad_computations"` // K, the gradients of one client, at least 1
-	SampleSize      string  `json:"sample_size"`       // s_i, see dp.ParseSizes
+	SampleSize      string  `json:"sample_size"`       // the batch size s_i of each round i, see dp.ParseSizes
 	NoiseMultiplier float64 `json:"sigma"`
-	Clip            float64 `json:"clip"`
+	Clip            float64 `json:"clip"` // the clipping norm C
 	Eta0            float64 `json:"eta0"`
-	Beta            float64 `json:"beta"`
-	Schedule        string  `json:"schedule"`
-	Delay           string  `json:"delay"` // Υ, see sim.ParseDelay
-	Partition       string  `json:"partition"`
-	Sampling        string  `json:"sampling"`
-	Batches         int     `json:"batches,omitempty"` // t of the sampling "allocation", see dp.Mechanism
+	Beta            float64 `json:"beta"`              // β of the schedule
+	Schedule        string  `json:"schedule"`          // how the step size falls, see sim.Decay
+	Delay           string  `json:"delay"`             // how far clients may run ahead of the global model, see sim.ParseDelay
+	Partition       string  `json:"partition"`         // how records are divided among clients, see data.ParsePartition
+	Sampling        string  `json:"sampling"`          // how batches are drawn, see dp.Mechanism
+	Batches         int     `json:"batches,omitempty"` // rounds in an epoch of the sampling "allocation", see dp.Mechanism
 	Runner          string  `json:"runner"`
 	Compute         string  `json:"compute_time"` // see clock.ParseDuration
-	Latency         string  `json:"latency"`
+	Latency         string  `json:"latency"`      // the time that a message takes, see clock.ParseDuration
 	// TimeScale makes the runner "hogwild" wait on a real clock, see realclock.Options. 0 means no clock: clients run
 	// as fast as they can.
 	TimeScale float64 `json:"time_scale,omitempty"`
-	// Only the virtual clock supports the next fields. ComputeTrace and LatencyTrace are the hashes
-	// of the traces' files, see Pinned.
+	// Only the virtual clock supports the next fields. ComputeTrace and LatencyTrace are the hashes of the files of
+	// traces (measured durations, see clock.Trace) that Compute and Latency name; see Pinned.
 	Speeds       string  `json:"speeds,omitempty"` // see clock.ParseSpeeds
 	Loss         float64 `json:"loss,omitempty"`   // see clock.Network
 	Resend       string  `json:"resend,omitempty"` // time after which a lost message is sent again, such as 1ms
@@ -76,46 +76,47 @@ type Spec struct {
 	ComputeTrace string  `json:"compute_trace_sha256,omitempty"`
 	LatencyTrace string  `json:"latency_trace_sha256,omitempty"`
 
-	// Features is the number of columns that the data set must have; 0 allows any number. If it is
-	// given, the number of columns of a custom file is public.
+	// Features is the number of columns that the data set must have; 0 allows any number. If Features is set, the
+	// number of columns is a public setting and not learnt from the file.
 	Features int `json:"features,omitempty"`
-	// FeatureMap computes features that replace the images' pixels: hog:CELL:BINS or
-	// scatter[:OPTION=VALUE…], see packages data/hog and data/scatter. "" keeps the pixels. Digests are always those of the data set as read.
+	// FeatureMap computes features that replace the images' pixels: hog:CELL:BINS or scatter[:OPTION=VALUE…], see
+	// packages data/hog and data/scatter. "" keeps the pixels. DataSHA256 in reports is always the digest of the
+	// data set before this step.
 	FeatureMap string `json:"feature_map,omitempty"`
 	// InputScale is a public constant by which the model's inputs are multiplied, see
 	// data.Dataset.Scaled. 0 means 1.
 	InputScale float64 `json:"input_scale,omitempty"`
-	// Precision is the precision of a large network's products: bf16, which needs AVX512-BF16, or bf16x3,
-	// which needs matrix tiles (AMX); see nn.BF16 and nn.BF16x3. "" means a result that agrees with
-	// all kernels.
+	// Precision is the precision of a large network's products: bf16, which needs AVX512-BF16, or bf16x3, which
+	// needs matrix tiles (AMX); see nn.BF16 and nn.BF16x3. "" means float32, see nn.Float32.
 	Precision string `json:"precision,omitempty"`
 	// Split says how a data set without a separate test set is split: ShuffledSplit uses data.Split
 	// and is the default, RecordSplit uses data.SplitByRecord.
 	Split string `json:"split,omitempty"`
 
-	Delta float64 `json:"delta"` // δ of every statement, in (0, 1); 0 means 1/N_c
-	// Holdout is the fraction of the training records, in (0, 1), that is held out of training and used
-	// for evaluation instead of the test set. 0 holds out none. A hash of each record, keyed by the seed,
-	// selects them, so their number varies, see [data.HoldOut]. Fold is the number, from 0, of the
-	// held-out part: each value holds out other records, as in cross-validation.
+	Delta float64 `json:"delta"` // δ of the privacy guarantee, in (0, 1); 0 means 1 divided by the number of records of a client
+	// Holdout is the fraction of the training records, in (0, 1), that is held out of training and used for
+	// evaluation instead of the test set. 0 holds out none. A hash of each record, keyed by the seed, decides
+	// whether the record is held out, so the number of held-out records varies: see [data.HoldOut]. Fold selects the
+	// part that is held out, as in cross-validation: 0 is the first part, and each value holds out other records.
 	Holdout    float64 `json:"holdout,omitempty"`
 	Fold       int     `json:"fold,omitempty"`
 	Seed       uint64  `json:"seed"`
 	SeedFromOS bool    `json:"seed_from_os,omitempty"` // the operating system's randomness is used instead of Seed
-	Exact      bool    `json:"exact,omitempty"`        // samples and noise are drawn exactly, see dp.Mechanism
-	// Run is the number of the release among those with the same seed. Every run has its own samples, noise and
-	// dropout. The split, the division of the records, the default model and the clock depend only on the seed. Two
-	// trainings whose ε are composed must have different runs or different seeds.
+	Exact      bool    `json:"exact,omitempty"`        // samples and noise have exactly the stated distribution, see dp.Mechanism
+	// Run is the number of this training among those with the same seed. Trainings with different Run draw different
+	// samples, noise and dropout. The split, the division of the records, the default model and the clock depend
+	// only on the seed. Two trainings whose ε are composed must have different runs or different seeds.
 	Run uint64 `json:"run,omitempty"`
 
 	// Initial is the file of the initial model, .npz or .safetensors, with arrays as [Saved.Export] writes them.
 	// "" means the default model. The weights must be public. InitialSHA256 is the hash of the file, see Pinned.
 	Initial       string `json:"initial,omitempty"`
 	InitialSHA256 string `json:"initial_sha256,omitempty"`
-	// Momentum is the server's momentum M in [0, 1), see sim.Config.
+	// Momentum is the factor M in [0, 1) of the server's heavy-ball momentum, see sim.Server.Receive. 0 means none.
 	Momentum float64 `json:"momentum,omitempty"`
-	// Average says which mean of the broadcasts is reported in addition to the last model: "" or
-	// "none", "ema:D" or "tail:F", see Outcome.
+	// Average says which mean of the run's global models is reported in addition to the last one. "" and "none" mean
+	// no mean, "ema:D" is an exponential moving average with the decay D, and "tail:F" is the mean of the last
+	// fraction F.
 	Average string `json:"average,omitempty"`
 	// Metric is the metric by which models of these settings are compared, see models.ParseMetric. ""
 	// means accuracy, or r2 for the model "linear". It does not change the training. In results that
@@ -126,21 +127,22 @@ type Spec struct {
 	// weights in [1e-3, 1e3]; labels that are not listed have 1. "" weights nothing. The weights must be
 	// public constants, see models.Weightable.
 	ClassWeights string `json:"class_weights,omitempty"`
-	// Clipping is how gradients are clipped: AutomaticClipping, see models.AutomaticClipper, or "", which clips those
-	// that are longer than Clip to this norm. Both have the sensitivity Clip.
+	// Clipping is how gradients are clipped: AutomaticClipping, see models.AutomaticClipper, or "", which clips
+	// those that are longer than Clip to this norm. In both cases one record changes the sum of gradients by at most
+	// Clip.
 	Clipping string `json:"clipping,omitempty"`
 	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the
 	// paper.
 	Lambda float64 `json:"lambda,omitempty"`
-	// TargetEpsilon is the ε of a record for which NoiseMultiplier was calibrated, see
-	// Source.Calibrate. 0 means none. A run that would cost more is refused.
+	// TargetEpsilon is the ε of a record for which NoiseMultiplier was calibrated, see Source.Calibrate. 0 means
+	// none. A run whose ε would be above TargetEpsilon is refused.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
 	// AtMost is how many records of a person are used, in [1, dp.MaxGroup], if the data set names persons; see
 	// [data.Subset.AtMost]. Then (ε, δ) is for a person. 0 means that it is for a record.
 	AtMost int `json:"at_most,omitempty"`
-	// BoundsEpsilon is the ε of the bounds by which the columns of the data were normalised before
-	// they were given to Prepare, see data.Dataset.PrivateBounds. It is part of what a record pays. 0
-	// means that there are no private bounds.
+	// BoundsEpsilon is the ε of the bounds by which the columns of the data were normalised before they were given
+	// to Prepare, see data.Dataset.PrivateBounds. It is added to the ε that a record pays for the training. 0 means
+	// that there are no private bounds.
 	BoundsEpsilon float64 `json:"bounds_epsilon,omitempty"`
 }
 
@@ -167,17 +169,17 @@ func DefaultSpec() Spec {
 	}
 }
 
-// Prepared is a training that is ready to run: a spec together with a data set. Test has the records for its
-// evaluation: the test set, or the records held out of the training set.
+// Prepared is a training that is ready to run: a spec together with a data set. The field Test has the records on
+// which the model is evaluated: the test set, or the records held out of the training set.
 //
 // Use Source.Prepare or Spec.Prepare to make one. The methods of a zero Prepared return an error or, if they have no error result,
 // may panic.
 type Prepared struct {
-	Spec   Spec        // including the hashes of its traces, and the model's FullName
+	Spec   Spec        // including the hashes of its files (see Spec.Pinned), and the model's FullName
 	Config *sim.Config // the configuration that the runner runs
 	Test   data.Subset // the rows for evaluation
-	Delta  float64     // δ of every statement
-	Trace  *Trace      // records the run; nil if there is none
+	Delta  float64     // δ of the privacy guarantee
+	Trace  *Trace      // receives the timeline of the run; nil means no timeline
 	Notes  []string    // what a reader must know in addition to the spec, see Setting.Notes
 
 	source *Source  // the source that prepared it
@@ -270,8 +272,7 @@ func parseResend(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// Validate reports every problem of the spec that does not depend on the data or on the number of
-// records.
+// Validate returns an error that lists every problem of the spec that can be found without the data.
 func (s Spec) Validate() error {
 	p, err := s.parse()
 	errs := []error{err, p.steps.Validate()}
@@ -474,9 +475,9 @@ func (s Spec) config(p parsed) sim.Config {
 }
 
 // Prepare checks the spec and builds the run on the data set. To prepare many specs on one data set, use a [Source].
-// If root is nil, Prepare uses the root of the spec's seed; a run with SeedFromOS needs a root. The clients draw from
-// root.ForRun(s.Run). Prepare reads the files of traces and of initial weights and puts their hashes into the spec of
-// the result. All errors are reported together.
+// If root is nil, Prepare uses the root of the spec's seed; a run with SeedFromOS needs a root. The clients draw
+// their samples and noise from root.ForRun(s.Run). Prepare reads the files of traces and of initial weights and puts
+// their hashes into the spec of the result. All errors are reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
 	return NewSource(d).PrepareWith(s, root)
 }
@@ -502,8 +503,8 @@ func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subse
 	return data.Split(d, root)
 }
 
-// UsualHoldout is the default fraction of training records that is held out. For MNIST it gives
-// about as many records as there are test images.
+// UsualHoldout is the default fraction of the training records that is held out of training, to measure accuracy on
+// them. For MNIST, about 10,000 records are then held out, as many as there are test images.
 const UsualHoldout = 1. / 6
 
 // Run runs the training and returns the result of package sim. It calls observe, unless that is nil, with each

@@ -10,9 +10,9 @@ import (
 	"proactivedp/sim"
 )
 
-// Stage is one of several trainings that continue each other; package auto runs them. It has the facts that a stage
-// needs in addition to its spec: the initial model, which is usually the final model of the stage before, and the
-// clients that take part. The other clients of the spec only receive the global models.
+// Stage describes one of several trainings that continue each other, in addition to its spec; package auto runs
+// stages. It has the initial model, which is usually the final model of the stage before, and the clients that take
+// part. The other clients of the spec only receive the global models.
 type Stage struct {
 	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
 	Participants []Participant // at least one, in increasing order of clients
@@ -22,20 +22,20 @@ type Stage struct {
 	Root *rng.Root
 }
 
-// Participant is a client that trains in a Stage. Each participant has its own noise multiplier and its own run
-// number.
+// Participant is a client that trains in a Stage, which is one of several trainings that continue each other. Each
+// participant has its own noise multiplier and its own run number.
 type Participant struct {
-	Client          int     `json:"client"`            // its number among the spec's clients, from 0
-	Records         int     `json:"records,omitempty"` // N_c: how many of its records it uses, from the first on; 0 means all
+	Client          int     `json:"client"`            // the client's number among the spec's clients, from 0
+	Records         int     `json:"records,omitempty"` // N_c: the client uses the first N_c of its records; 0 means all
 	NoiseMultiplier float64 `json:"sigma"`
-	// Run is the number of the release among the releases with this seed. No two participants of any
-	// stages may have the same number, because they would share their noise.
+	// Run is the number of this training among all trainings with the same seed. No two participants of any stages
+	// may have the same number, because they would draw the same noise.
 	Run uint64 `json:"run"`
 }
 
-// FirstOfPersons is the reason, in words, why a guarantee for persons cannot be combined with
-// Participant.Records. That field makes a client use only its first records. Adding a person would shift
-// the records of others out of this part, so one person would change more than their own records.
+// FirstOfPersons is the text of an error: the reason why a guarantee for persons cannot be combined with
+// Participant.Records. That field makes a client use only its first records. Adding a person would shift the records
+// of others out of this part, so one person would change more than their own records.
 const FirstOfPersons = "if a person is added, others' records move beyond the first ones"
 
 // stageID is the part of a checkpoint's identity that describes a stage.
@@ -45,9 +45,9 @@ type stageID struct {
 	Root         string        `json:"root,omitempty"`           // its public name; absent for the seed
 }
 
-// PrepareStage prepares a stage, as Prepare does for a whole training. The seed, the sizes, the clipping norm and the
-// step sizes come from the spec. The spec's noise multiplier and run must be 0, because each participant has its own.
-// All errors are reported together.
+// PrepareStage prepares a stage: one of several trainings that continue each other, see Stage. The seed, the batch
+// sizes, the clipping norm and the step sizes come from the spec. The spec's NoiseMultiplier and Run must be 0,
+// because each participant of the stage has its own. All errors are reported together.
 func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

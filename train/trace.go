@@ -12,8 +12,8 @@ import (
 )
 
 // Pinned returns the spec with the SHA-256 of every file that it names (traces and initial weights). A stored result
-// or a manifest then identifies their content, even if a file changes later. It is an error if a file's content does
-// not match the hash in the spec.
+// or a manifest then identifies their content, even if a file changes later. If the spec already has the hash of a
+// file, Pinned returns an error if the file's content does not match it.
 func (s Spec) Pinned() (Spec, error) {
 	p, err := s.parse()
 	if err != nil {

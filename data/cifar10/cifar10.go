@@ -1,5 +1,5 @@
-// Package cifar10 reads the binary version of CIFAR-10 (A. Krizhevsky, "Learning Multiple Layers of
-// Features from Tiny Images", 2009), and finds and downloads it.
+// Package cifar10 reads CIFAR-10, 60,000 small colour images in ten classes, in its binary version (A. Krizhevsky,
+// "Learning Multiple Layers of Features from Tiny Images", 2009). It finds the files on disk or downloads them.
 //
 //	d, err := cifar10.Load(ctx, fetch.Locator{}) // from the cache, or from its web site
 //	d, err := cifar10.Parse("own", batch)
@@ -30,8 +30,8 @@ const (
 	labelBytes  = 4 // in memory
 )
 
-// Mean returns the mean of p/255 over all pixels p of the training set, for red, green and blue, to
-// the four digits that are commonly used.
+// Mean returns the mean of p/255 over all pixels p of the training set, for red, green and blue, to the four digits
+// that are commonly used. The images are normalised by Mean and Std.
 func Mean() []float32 { return []float32{0.4914, 0.4822, 0.4465} }
 
 // Std returns the standard deviation of p/255 over all pixels p of the training set, for red, green and

@@ -66,11 +66,12 @@ func original() database {
 }
 
 // Load finds the data set in the folder cifar10, verifies it, and returns the training batches in order, followed by
-// the test batch. locator says where to look. A folder named by the user (Locator.Dir) has either the archive or the
-// batches data_batch_1.bin and so on; .bin.gz and the subfolder cifar-10-batches-bin are also accepted. A cache has
-// the archive, and after its first use that subfolder, because inflating takes most of the time. Instead of test_batch.bin a folder may have
-// test_batch_first1000.bin, its first 1,000 records; Dataset.Note then says so. If a file was not found or is
-// damaged, the error wraps one of the errors of package fetch.
+// the test batch. locator says where to look. A folder named by the user (Locator.Dir) must have either the archive
+// or the batches data_batch_1.bin and so on. The batches may be compressed (.bin.gz), or in the subfolder
+// cifar-10-batches-bin. A cache has the archive. After the first use it also has this subfolder, because inflating
+// the archive takes most of the time. Instead of test_batch.bin a folder may have test_batch_first1000.bin with the
+// first 1,000 records of it; Dataset.Note then says so. If a file was not found or is damaged, the error wraps one of
+// the errors of package fetch.
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	return original().load(ctx, locator)
 }

@@ -1,6 +1,6 @@
-// Package fetch finds the files of data sets. It looks in a folder that the user names or, without one, in a cache;
-// what the cache lacks, it downloads from a list of sources. A file is verified before it is returned or put into the
-// cache.
+// Package fetch finds the files of data sets. If the user names a folder, it looks only there. Otherwise it looks in
+// a cache, and downloads files that the cache lacks from a list of sources. A file is verified before it is returned
+// or put into the cache.
 //
 //	phishing, err := libsvm.Load(ctx, "phishing", fetch.Locator{}) // from the cache, or from its web site
 //	digits, err := mnist.Load(ctx, fetch.Locator{Dir: "/my/data"}) // only from this folder
@@ -23,8 +23,9 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// These errors say why there is no verified copy of a file. An error wraps at most one of them. If it wraps none, the
-// cause is not the file: for example, a cancelled context, an invalid File, or too little memory for its Check.
+// These errors say why there is no verified copy of a file. An error of this package wraps at most one of them. If it
+// wraps none, there is another cause: for example, a cancelled context, an invalid File, or too little memory for
+// File.Check.
 var (
 	// ErrUnavailable means that the file is not in the cache and could not be obtained: downloads
 	// are off, no source has the whole file, or the cache cannot be written.
@@ -43,13 +44,14 @@ const DefaultMaxBytes = 256 << 20
 // File describes a file of a data set: its names, the URLs from which it can be downloaded, and the digest or test
 // that verifies it.
 type File struct {
-	// Rel is its path below the folder, slash-separated and local, such as "libsvm/phishing".
+	// Rel is the path of the file relative to the folder or cache, with slashes and without "..", such as
+	// "libsvm/phishing".
 	Rel string
 	// Also lists other paths, of the same form, where the file may be if Rel does not exist, for
 	// example under another name or uncompressed. A download goes to Rel.
 	Also []string
-	// Sources are URLs, tried in this order. They may redirect to their own hosts and to those of
-	// other sources. Other redirects are refused.
+	// Sources are the URLs of the file, tried in this order. Redirects to the host of any of these URLs are
+	// followed, except from https to http. Other redirects are refused.
 	Sources []string
 	// SHA256 is the digest of the whole file, 64 hexadecimal digits; "" if not known.
 	SHA256 string
@@ -254,7 +256,7 @@ func hashFile(path string, most int64) ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-// CacheFolder returns the folder of downloads. It may not exist.
+// CacheFolder returns the folder to which files are downloaded. The folder need not exist yet.
 func (l Locator) CacheFolder() (string, error) {
 	if l.Cache != "" {
 		return l.Cache, nil

@@ -7,14 +7,13 @@
 // An image is divided into cells of Cell×Cell pixels. Each cell gets a histogram of its gradients
 // over Bins directions:
 //
-//   - A pixel's gradient is the difference of its neighbours, (p(x+1) − p(x−1), p(y+1) − p(y−1)).
-//     Pixels at the border are repeated beyond it. With several channels, the longest gradient
-//     counts.
-//   - Its length is divided linearly between the two nearest of Bins directions in [0, 2π), and
-//     between the four nearest cells. The part that falls beyond the centres of the outer cells is
-//     lost.
-//   - The features of a record are divided by their norm, which removes contrast, and multiplied by
-//     Norm. The features of an image of one colour are 0.
+//   - A pixel's gradient is the difference of its neighbours, (p(x+1) − p(x−1), p(y+1) − p(y−1)). Pixels at the
+//     border are repeated beyond it. With several channels, a pixel has the longest of the channels' gradients.
+//   - The length of the gradient is divided linearly between the two nearest of Bins directions in [0, 2π), and
+//     between the histograms of the four nearest cells. For pixels near the border, the part for cells that do not
+//     exist is lost.
+//   - The features of an image are divided by their norm, so that contrast has no effect, and multiplied by Norm. The
+//     features of an image of one colour are 0.
 //
 // Everything except the division is in integers. The division is in float64 and rounded to float32.
 // So the features have the same bits on every machine.
@@ -42,19 +41,19 @@ const (
 	MaxBins = 64
 )
 
-// Norm is the Euclidean norm of the features of each record. It makes the features large compared with the
-// bias of a linear model, which acts like one more feature with the value 1. So the bias takes only a
-// small part of a clipped gradient.
+// Norm is the Euclidean norm to which the features of each image are scaled. The bias of a linear model acts like one
+// more feature with the value 1. Compared with it the features are large, so that the bias takes only a small part of
+// a clipped gradient.
 const Norm = 10
 
-// Prefix is the beginning of the text of every Map, such as hog:4:8.
+// Prefix is the beginning of the text of every Map, such as hog:4:8 (cells of 4×4 pixels, 8 directions).
 const Prefix = "hog:"
 
-// String returns the map as text that Parse reads, such as hog:4:8 for Cell 4 and Bins 8.
+// String returns the text hog:CELL:BINS with the two fields of m, which Parse reads.
 func (m Map) String() string { return fmt.Sprintf("%s%d:%d", Prefix, m.Cell, m.Bins) }
 
-// Parse returns the Map that text describes: "hog:4:8" has cells of 4×4 pixels and 8 directions. The error names everything
-// that is wrong with text.
+// Parse reads a Map from the text hog:CELL:BINS, such as hog:4:8 for cells of 4×4 pixels and 8 directions. The error
+// lists every problem.
 func Parse(text string) (Map, error) {
 	rest, ok := strings.CutPrefix(text, Prefix)
 	cell, bins, two := strings.Cut(rest, ":")

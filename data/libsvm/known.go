@@ -23,8 +23,8 @@ type Known struct {
 	Licence     string
 }
 
-// Catalogue returns the published data sets that Load finds by name. Their counts of rows and features are from
-// LIBSVM and UCI.
+// Catalogue returns the published data sets that Load finds by name. Their counts of rows and features are those that
+// LIBSVM and UCI state.
 func Catalogue() []Known {
 	const site = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 	return []Known{
@@ -88,9 +88,9 @@ func Lookup(name string) (Known, error) {
 	return Known{}, fmt.Errorf("data set = %q, must be one of %q", name, Names())
 }
 
-// Load finds the published data set with this name as the file libsvm/NAME, reads it and verifies its content.
-// locator says where to look. If the file was not found, the error wraps one of the errors of package fetch, such as
-// fetch.ErrUnavailable.
+// Load finds or downloads the published data set with this name (see Names) as the file libsvm/NAME, reads it and
+// verifies its content. locator says where to look. If the file was not found, the error wraps one of the errors of
+// package fetch, such as fetch.ErrUnavailable.
 func Load(ctx context.Context, name string, locator fetch.Locator) (*data.Dataset, error) {
 	k, err := Lookup(name)
 	if err != nil {

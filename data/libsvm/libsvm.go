@@ -1,6 +1,6 @@
-// Package libsvm reads data sets in the text format of LIBSVM (C.-C. Chang and C.-J.
-// Lin, "LIBSVM: a library for support vector machines", ACM TIST 2(3), 2011). It finds and
-// downloads the data sets that this project uses.
+// Package libsvm reads data sets in the text format of LIBSVM (C.-C. Chang and C.-J. Lin, "LIBSVM: a library for
+// support vector machines", ACM TIST 2(3), 2011). It also finds or downloads some published data sets by name, such
+// as phishing.
 //
 //	d, err := libsvm.ParseFile("my.libsvm", libsvm.Options{}) // as many features as the largest index
 //	d, err := libsvm.Load(ctx, "phishing", fetch.Locator{})
@@ -12,9 +12,9 @@
 // Blanks or tabs separate fields and may surround them. Lines end in \n or \r\n; the last line needs no end. Empty
 // lines are skipped. A byte order mark may begin the file. Indices are decimal integers from 1, or from 0 with
 // Options.ZeroBased, and increase along a line. Values are finite decimal numbers, rounded once to the nearest
-// float32. A value that is then zero is not stored, but its index counts for the number of features. Without
-// Options.Labels there are two labels: 0 and 1, −1 and 1, or 1 and 2, in any form of a decimal number, such as +1,
-// 1.0 or 1.000000e+00. Options.Labels allows any labels and any number of classes.
+// float32. A value that is zero after rounding is not stored, but its index counts for the number of features.
+// Without Options.Labels a file has two labels: 0 and 1, −1 and 1, or 1 and 2, in any form of a decimal number, such
+// as +1, 1.0 or 1.000000e+00. Options.Labels allows any labels and any number of classes.
 //
 // Errors name the file, the line and the byte. They never have a value of a record.
 package libsvm
@@ -57,7 +57,7 @@ type ParseError struct {
 	err error // the wrapped error, or nil
 }
 
-// Unwrap returns the wrapped error, such as data.ErrLabel.
+// Unwrap returns the error that caused e, such as data.ErrLabel, or nil if there is none.
 func (e *ParseError) Unwrap() error { return e.err }
 
 func (e *ParseError) Error() string {
@@ -94,22 +94,24 @@ type Options struct {
 	// Features is the number of columns, in [0, MaxIndex]. A larger index is an error. 0 means the
 	// largest index in the file.
 	Features int
-	// Labels lists the labels and their classes. nil means two classes, as in the package comment.
+	// Labels says which labels the file may have, and the class of each. nil means two classes with the labels in
+	// the package comment.
 	Labels *data.Labels
-	// Target has public bounds of the labels, which are then real numbers: targets and not classes.
+	// Target, unless it is nil, means that the first field of a line is a real number to be predicted (a target) and
+	// not the label of a class. It has the public bounds of the targets.
 	Target *data.TargetBounds
 	// Test is the path of a second file, whose rows become the test set. "" means that there is none: the data set
 	// then counts as published without a separate test set.
 	Test string
-	// Unlabelled means that labels are not read. All rows then have class 0 or, with Target, a scaled target of 0,
-	// which mean nothing.
+	// Unlabelled means that labels are not read. All rows then have a placeholder instead: class 0 or, with Target,
+	// the scaled target 0.
 	Unlabelled bool
 	// ZeroBased means that indices count from 0, not from 1.
 	ZeroBased bool
 	// Saturate reads a number beyond the range of float32 as the largest float32 of its sign, instead of an error.
 	// Use it for values that will be clamped.
 	Saturate bool
-	Memory   int64 // bytes that the process may use; 0 means all available memory
+	Memory   int64 // limit for the memory of the process in bytes; 0 means all available memory
 	// Progress shows how much of a large file was read; nil shows nothing.
 	Progress io.Writer
 }

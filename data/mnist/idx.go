@@ -26,8 +26,9 @@ import (
 // Classes is the number of classes: the ten digits.
 const Classes = 10
 
-// Mean and Std are the mean and the standard deviation of p/255 over all pixels p of MNIST's training set, to the
-// four digits that are commonly used (as in PyTorch's own example, pytorch/examples, mnist/main.py).
+// Mean and Std are the constants by which images are normalised: the mean and the standard deviation of p/255 over
+// all pixels p of MNIST's training set, to the four digits that are commonly used (as in PyTorch's own example,
+// pytorch/examples, mnist/main.py).
 const (
 	Mean = 0.1307
 	Std  = 0.3081
@@ -37,7 +38,8 @@ const (
 const (
 	// maxSide is the largest height and width.
 	maxSide = 1 << 12
-	// MaxBytes is the largest number of pixels of a file, and of labels.
+	// MaxBytes is the largest number of pixels in a file of images, and of labels in a file of labels; each is one
+	// byte.
 	MaxBytes = 1 << 30
 )
 

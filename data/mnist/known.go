@@ -35,13 +35,14 @@ const (
 	Kuzushiji = "kmnist"
 )
 
-// Known describes a data set that LoadNamed finds by name. Each has as many images and classes as MNIST.
+// Known describes a data set that LoadNamed finds by name. Every such data set has as many images and classes as
+// MNIST.
 type Known struct {
 	Name, Citation, Licence string
 	Sources                 []string // URLs of folders that have the four files
 }
 
-// Catalogue returns the data sets that LoadNamed finds.
+// Catalogue returns descriptions of the data sets that LoadNamed finds: MNIST, Fashion-MNIST and KMNIST.
 func Catalogue() []Known {
 	var all []Known
 	for _, b := range databases() {
@@ -105,16 +106,16 @@ func databases() []database {
 	return []database{digits, fashion, kuzushiji}
 }
 
-// Load finds and verifies MNIST: see [LoadNamed].
+// Load finds or downloads MNIST, verifies it, and returns the training set followed by the test set: see [LoadNamed].
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	return LoadNamed(ctx, Name, locator)
 }
 
-// LoadNamed finds and verifies the four files of a data set that [Catalogue] lists. It returns the training set
-// followed by the test set. locator says where to look. The files are in a folder with the data set's name, or in a
-// folder such as MNIST/raw, as torchvision makes it. Names such as train-images.idx3-ubyte are also accepted. The
-// files of MNIST may be compressed or not. The files of the other data sets must be as published, compressed by gzip.
-// The error wraps one of the errors of package fetch if a file was not found.
+// LoadNamed finds or downloads the four files of a data set that [Catalogue] lists, and verifies them. It returns the
+// training set followed by the test set. locator says where to look. The files are in a folder with the data set's
+// name, or in a folder such as MNIST/raw, as torchvision makes it. Names such as train-images.idx3-ubyte are also
+// accepted. The files of MNIST may be compressed or not. The files of the other data sets must be as published,
+// compressed by gzip. The error wraps one of the errors of package fetch if a file was not found.
 func LoadNamed(ctx context.Context, name string, locator fetch.Locator) (*data.Dataset, error) {
 	// Do not download what does not fit the memory.
 	if err := memory.Given(locator.Memory).Check(loadedBytes); err != nil {

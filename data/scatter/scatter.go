@@ -1,8 +1,8 @@
 // Package scatter computes scattering transforms, which are features of images: averages of the absolute values of
 // wavelet transforms (J. Bruna and S. Mallat, "Invariant Scattering Convolution Networks", IEEE TPAMI 35(8), 2013).
-// The features of a record do not depend on other records, so they cost no privacy. In 2021, a linear model on them
-// was the best one at small ε (F. Tramèr and D. Boneh, "Differentially Private Learning Needs Better Features (or
-// Much More Data)", ICLR 2021, arXiv 2011.11660).
+// The features of a record do not depend on other records, so they cost no privacy. In 2021, a linear model on these
+// features had the best published accuracy at small ε (F. Tramèr and D. Boneh, "Differentially Private Learning Needs
+// Better Features (or Much More Data)", ICLR 2021, arXiv 2011.11660).
 //
 // The steps, in this order:
 //
@@ -10,16 +10,17 @@
 //  2. Each plane, p/255, is padded by reflection and convolved with Morlet wavelets of 2 scales and 8
 //     angles. Its channels are S0 = x∗φ, S1 = |x∗ψ_{j,t}|∗φ, and S2 = ||x∗ψ_{0,t}|∗ψ_{1,t'}|∗φ: 81
 //     channels, sampled at every fourth pixel.
-//  3. A number becomes the square root of its size, with its sign.
-//  4. Channels get mean 0 and deviation 1, and are whitened at each place: they are multiplied by (Σ +
-//     λI)^−½ for their correlations Σ.
-//  5. The label of a photo does not change when it is mirrored, so a feature and its mirror image get the
-//     same weight. The fold adds both. This halves the number of parameters and so the energy of the noise.
+//  3. A number x becomes sign(x)·√|x|.
+//  4. Each channel is normalised to mean 0 and standard deviation 1. Then the channels of each place are whitened:
+//     their vector is multiplied by (Σ + λI)^−½, where Σ is the matrix of their correlations and λ is Map.Ridge.
+//  5. The label of a photo does not change when the photo is mirrored, so a feature and its mirror image should have
+//     the same weight. The fold replaces both by their sum. This halves the number of parameters, and so the expected
+//     squared norm of the noise.
 //  6. Features are multiplied by a constant, so that the root mean square norm of drawn images is about Norm.
 //
-// Mean, deviation and Σ do not come from the data. They were computed from random images with a 1/f
-// spectrum ("drawn images") and are constants of this package, so they are public. For digits, and
-// other images of one channel, steps 3 and 5 are left out unless the options of the Map ask for them.
+// The means, the deviations and Σ do not come from the user's data. They were computed from random images with a 1/f
+// spectrum ("drawn images") and are constants of this package, so they are public. For images of one channel, such as
+// digits, steps 3 and 5 are left out unless the options Root and Fold of the Map ask for them.
 package scatter
 
 import (
@@ -39,13 +40,14 @@ import (
 // Map computes features of images: scattering transforms. It implements data.FeatureMap. A zero field means the
 // default, which depends on the number of channels.
 type Map struct {
-	Colour string  // Opponent or RGB, or "" for Opponent; for images of three channels
-	Root   string  // Yes or No, or "" for Yes with three channels and No with one
-	Fold   string  // as Root
-	Ridge  float64 // λ, in [MinRidge, MaxRidge], or 0 for 0.4 with three channels and 0.1 with one
+	Colour string  // Opponent or RGB, how colours become planes; "" means Opponent; only for images of three channels
+	Root   string  // Yes or No, whether a number x becomes sign(x)·√|x|; "" means Yes with three channels and No with one
+	Fold   string  // Yes or No, whether a feature and its mirror image are added; "" as for Root
+	Ridge  float64 // λ of the whitening, in [MinRidge, MaxRidge]; 0 means 0.4 with three channels and 0.1 with one
 }
 
-// These are the values of Map.Colour, Map.Root and Map.Fold, and the limits of Map.Ridge.
+// Opponent and RGB are the values of Map.Colour, and Yes and No those of Map.Root and Map.Fold. MinRidge and MaxRidge
+// are the limits of Map.Ridge.
 const (
 	Opponent = "opponent"
 	RGB      = "rgb"
@@ -62,16 +64,16 @@ const (
 	MaxSide = 128
 )
 
-// Norm is the size to which features are scaled: for the random images from which the package's constants
-// were computed, the root mean square of the Euclidean norm of an image's features is Norm. For other
-// images it is about Norm.
+// Norm is the size to which features are scaled: the Euclidean norm of an image's features is typically about Norm.
+// For the random images from which the package's constants were computed, the root mean square of these norms is
+// about Norm.
 const Norm = 10
 
-// Name is the name of scattering features in texts: "scatter" is the zero Map, with all defaults. The text
-// of any other Map is Name followed by options.
+// Name is the beginning of the text of every Map. "scatter" alone is the zero Map, with all defaults; options may
+// follow, see Parse.
 const Name = "scatter"
 
-// String returns the map as text, which Parse reads. It has the options that are not zero.
+// String returns the map as text, which Parse reads. The text has only the options whose fields are not zero.
 func (m Map) String() string {
 	text := Name
 	add := func(key, value string) {
@@ -88,8 +90,9 @@ func (m Map) String() string {
 	return text
 }
 
-// Parse returns the Map that text describes: the word scatter, and the fields that differ from their defaults, in any
-// order, such as scatter:root=no:fold=no:colour=rgb:ridge=0.1. The error names everything that is wrong with text.
+// Parse reads a Map from its text: "scatter", followed by options in any order, as in
+// scatter:root=no:fold=no:colour=rgb:ridge=0.1. An option sets the field of Map with its name. The error lists every
+// problem.
 func Parse(text string) (Map, error) {
 	first, rest, more := strings.Cut(text, ":")
 	if first != Name {
@@ -151,8 +154,8 @@ func (m Map) Validate() error {
 	return errors.Join(errs...)
 }
 
-// For returns a copy of m in which each zero option has the default for the images of d. It returns an error if m is
-// not valid or cannot be computed for d.
+// For returns a copy of m in which each zero field has its default for the images of d, see Map. It returns an error
+// if m is not valid or cannot be computed for d.
 func (m Map) For(d *data.Dataset) (Map, error) {
 	if d == nil {
 		return Map{}, errors.New("no data set")
@@ -195,7 +198,8 @@ func (m Map) For(d *data.Dataset) (Map, error) {
 	return m, errors.Join(errs...)
 }
 
-// Features returns the number of features of each image of d. The errors are those of For.
+// Features returns the number of features of each image of d. It returns an error if m is not valid or cannot be
+// computed for d.
 func (m Map) Features(d *data.Dataset) (int, error) {
 	m, err := m.For(d)
 	if err != nil {

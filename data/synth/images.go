@@ -20,7 +20,7 @@ type picture struct {
 
 const classes = 10
 
-// MinRows and MaxRows are the limits of the number of rows of a stand-in for images.
+// MinRows and MaxRows are the limits of the number of rows of a stand-in (random data set) for images.
 const (
 	MinRows = 2 * classes
 	MaxRows = 100_000

@@ -1,12 +1,12 @@
-// Package synth generates synthetic stand-ins for the real data sets, of the same shape, for use when
-// those are not available. They have nobody's data. Dataset.Synthetic marks them, and every result that is
-// computed from them says so.
+// Package synth generates random data sets of the same shape as the real ones (stand-ins), for use when the real ones
+// are not available. Stand-ins contain nobody's data. Dataset.Synthetic is set, and every result that is computed
+// from them says so.
 //
 //	d, err := synth.Make("synth-mnist:7000", rng.New(1))
 //
-// The tables resemble the real ones. A row has categorical attributes with skewed frequencies, one-hot
-// coded. Attributes depend on each other: each row has a random quantile, and with some probability an
-// attribute takes the level at that quantile.
+// The tables resemble the real ones. A row has categorical attributes with skewed frequencies, one-hot coded.
+// Attributes depend on each other: each row has one random number u in [0, 1), and with some probability an attribute
+// takes the level at the quantile u of its distribution instead of an independent one.
 //
 // Labels follow a logistic model: P(label = 1) = 1/(1+exp(-a·(z-z₀))), where z is the sum of one normal
 // weight for each level of the row. The constants are computed from the generated rows: z₀ such that the
@@ -67,8 +67,8 @@ func mushrooms() shape {
 
 func shapes() []shape { return []shape{phishing(), mushrooms()} }
 
-// Phishing returns "synth-phishing": 11,055 rows of 68 features, with 30 entries of 0.18257 in each row. About 56 %
-// of the rows are in class 1. The best possible accuracy is 0.94.
+// Phishing returns "synth-phishing": a stand-in for phishing with 11,055 rows of 68 features. In each row 30 features
+// are 0.18257 and the others are 0. About 56 % of the rows are in class 1. The best possible accuracy is 0.94.
 func Phishing(root *rng.Root) *data.Dataset {
 	d, _ := phishing().draw(root)
 	return d
@@ -86,8 +86,8 @@ func Names() []string {
 	return names
 }
 
-// Is reports whether name has the form of a stand-in's name: one of [Names], possibly with a colon and more text
-// after it.
+// Is reports whether name has the form of a stand-in's name: one of [Names], such as "synth-mnist", possibly with a
+// colon and more text after it.
 func Is(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return slices.Contains(Names(), base)
@@ -103,15 +103,16 @@ func StandsInFor(name string) string {
 	return real
 }
 
-// Check returns the error that Make would return for the name, but generates nothing.
+// Check returns the error that Make would return for the name of a stand-in (random data set): for an unknown name,
+// or a number of rows outside [MinRows, MaxRows]. It generates nothing.
 func Check(name string) error {
 	_, err := find(name)
 	return err
 }
 
-// Make returns the stand-in (random data set) with this name, drawn from root. A stand-in for images has as many rows
-// as the real set, or the number after a colon, as in "synth-mnist:7000". For an unknown name, the error lists the
-// names. A root without a key is an error.
+// Make returns the stand-in (random data set) with this name, drawn from root. The name is one of Names. After the
+// name of a stand-in for images, a colon and the number of rows may follow, as in "synth-mnist:7000"; otherwise it
+// has as many rows as the real set. For an unknown name, the error lists the names. A root without a key is an error.
 func Make(name string, root *rng.Root) (*data.Dataset, error) {
 	found, err := find(name)
 	if err != nil {
@@ -125,8 +126,8 @@ func Make(name string, root *rng.Root) (*data.Dataset, error) {
 	return d, nil
 }
 
-// Bytes returns how many bytes of memory the stand-in with this name needs. An unknown name is an
-// error, as for Make.
+// Bytes returns how many bytes of memory the stand-in (random data set) with this name needs. It returns an error for
+// an unknown name, as Make does.
 func Bytes(name string) (int64, error) {
 	found, err := find(name)
 	return found.bytes, err

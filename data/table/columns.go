@@ -20,9 +20,9 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Columns describes the columns of a table that are not plain numbers, such as categories and dates. The user writes
-// the description. It must be public, like the labels and the constants of normalisation; the program never computes
-// it from the records.
+// Columns describes the columns of a table that are not plain numbers, such as categories and dates, see
+// ParseColumns. The user writes the description. It must be public, like the labels and the constants of
+// normalisation; the program never computes it from the records.
 type Columns struct {
 	text     string
 	kinds    map[string]column
@@ -61,7 +61,8 @@ const anything = "*"
 // maxColumnsText is the largest size of a file of columns, in bytes.
 const maxColumnsText = 1 << 20
 
-// ReadColumns reads a description of columns from the file at path: see [ParseColumns].
+// ReadColumns reads a description of columns (which columns hold categories, dates and so on) from the file at path.
+// [ParseColumns] describes the format.
 func ReadColumns(path string) (*Columns, error) {
 	text, err := bounded.File(path, maxColumnsText)
 	if err != nil {
@@ -76,8 +77,8 @@ func ReadColumns(path string) (*Columns, error) {
 
 // ParseColumns reads a description of columns. The text is CSV with the header column,kind,values; its fields may be
 // separated as in [ParseFile]. Columns that are not listed hold numbers. In the name of a column, * stands for any
-// text, so that s* lists s1, s2 and so on. A line with a column's own name has precedence over such patterns, and an
-// earlier pattern over a later one. The kinds are
+// text, so that s* lists s1, s2 and so on. For a column, the line with exactly its name counts or, if there is none,
+// the first pattern that matches. The kinds are
 //
 //   - number: if values are given, the first is the number that an empty field stands for. Texts
 //     with the same meaning may follow: with 75|NA|999, a field that is empty, NA or 999 means 75.
@@ -91,8 +92,8 @@ func ReadColumns(path string) (*Columns, error) {
 //   - one-of: a field has one of the values, which are separated by |. Each value becomes a feature
 //     COLUMN=VALUE, which is 1 in the records that have it and 0 in others. In no|yes| the third
 //     value is the empty field. In no|yes|* the third value stands for all other texts.
-//   - ordered: values as for one-of, from the lowest to the highest. They become one feature from 0
-//     to 1, in equal steps.
+//   - ordered: values as for one-of, from the lowest to the highest. They become one feature: 0 for the lowest value,
+//     1 for the highest, and equal steps between.
 //   - ignored: the column is left out.
 //
 // The error reports all problems.
@@ -232,7 +233,7 @@ func (k column) days(field, layout string) (float32, bool) {
 	return float32(day.Sub(k.since) / (24 * time.Hour)), err == nil
 }
 
-// Text returns the description in the format of ParseColumns, as it was read. It is "" for nil.
+// Text returns the description of columns as it was read by ParseColumns. For a nil c it returns "".
 func (c *Columns) Text() string {
 	if c == nil {
 		return ""
@@ -249,9 +250,9 @@ func (c *Columns) listed(name string) (column, bool) {
 	return k, listed
 }
 
-// Ignoring returns c with the line NAME,ignored, added. Use it before you save a model: the model then
-// accepts files with and without this column. If c already lists that name, Ignoring returns c unchanged.
-// The name must not contain *. c may be nil.
+// Ignoring returns a description like c that also has the line NAME,ignored, so that the column is not used. Use it
+// before you save a model: the model then accepts files with and without this column. If c already lists that name,
+// Ignoring returns c unchanged. The name must not contain *. c may be nil.
 func (c *Columns) Ignoring(name string) (*Columns, error) {
 	if _, listed := c.listed(name); listed {
 		return c, nil
@@ -314,8 +315,8 @@ func fits(pattern, name string) bool {
 	}
 }
 
-// Is01 reports whether feature j of d is in [0, 1] without normalisation, because its column is of kind one-of or
-// ordered.
+// Is01 reports whether feature j of d comes from a column that c describes as one-of or ordered. Such a feature is in
+// [0, 1] without normalisation.
 func (c *Columns) Is01(d *data.Dataset, j int) bool {
 	if c == nil || d.Columns == nil {
 		return false

@@ -13,8 +13,9 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// Bounds returns a map that scales every column of d from the same range to [0, 1]. list is the range, as text
-// LOW,HIGH. Features that are 0 or 1 according to c are not scaled. c may be nil.
+// Bounds returns a normalisation that scales every feature of d from the same range to [0, 1]. list is the range, as
+// text LOW,HIGH. Features from columns that c describes as one-of or ordered are in [0, 1] already and are not
+// scaled. c may be nil.
 func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	low, high, err := data.ParseBounds(list)
 	if err != nil {
@@ -70,14 +71,16 @@ func (a affine) missing(d *data.Dataset) []error {
 // maxConstants is the largest size of a file of constants, in bytes.
 const maxConstants = 64 << 20
 
-// ReadConstants reads the normalisation of the columns of d from the CSV file at path. Its header is one of two. With
-// column,low,high, the range [low, high] of a column becomes [0, 1]; see [data.Affine] for values outside. The bounds
-// are in the units of the file, even if c turns the column into a logarithm or a date. With column,mean,deviation, a
-// feature x becomes (x − mean)/deviation. Fields may be separated as in [ParseFile].
+// ReadConstants reads the normalisation of the columns of d from the CSV file at path. The file has one line for each
+// column, and one of two headers. With the header column,low,high, the range [low, high] of a column is scaled to [0,
+// 1]; see [data.Affine] for values outside this range. low and high are in the units of the file, even if c turns the
+// column into a logarithm or a date. With the header column,mean,deviation, a feature x becomes (x − mean)/deviation.
+// Fields may be separated as in [ParseFile].
 //
-// A line names a column by its name in d.Columns or, if it has no name, by its number from 1. A name in which *
-// stands for any text is for all columns that no other line names; of several such lines, the first one counts.
-// Features that are 1 or 0 according to c need no line. c may be nil. The error reports all problems.
+// A line names a column by its name in d.Columns or, if it has no name, by its number from 1. In a name, * stands for
+// any text. A line with such a pattern is for all matching columns that no line names exactly; if several patterns
+// match, the first one counts. Columns that c describes as one-of or ordered need no line. c may be nil. The error
+// reports all problems.
 func ReadConstants(path string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	text, err := bounded.File(path, maxConstants)
 	if err != nil {

@@ -14,7 +14,7 @@ type Numbers string
 var NumberForms = []string{"1234.5", "1234,5", "1,234.5", "1.234,5", "1 234,5", "1 234.5", "1'234.5", "1'234,5"}
 
 // ParseNumbers returns the way in which a file writes numbers, from an example: the number 1234.5 as the file writes
-// it. The example must be one of NumberForms.
+// it, such as "1.234,5". The example must be one of NumberForms.
 func ParseNumbers(example string) (Numbers, error) {
 	for _, form := range NumberForms {
 		if example == form {

@@ -1,4 +1,4 @@
-// Package table reads data sets of numbers in columns from CSV files.
+// Package table reads data sets from CSV files: columns of numbers, categories or dates, and a column of labels.
 //
 //	d, err := table.ParseFile("my.csv", table.Options{Label: "class", Labels: labels})
 //
@@ -12,13 +12,14 @@
 // Excel writes it. If the records have no header and the first line begins with |, that line is a comment, as in
 // files for C4.5. Fields may be in double quotes, and may then contain separators and ends of lines. Blanks around
 // fields are removed. Lines end in \n or \r\n, and empty lines are skipped. If the header ends in a separator, other
-// lines may, too. The text is UTF-8. An empty field, such as a missing value, is an error unless Columns says what it
-// stands for.
+// lines may also end in one. The text is UTF-8. An empty field, such as a missing value, is an error unless Columns
+// says what it stands for.
 //
-// With Options.Target, the column of labels has targets instead: finite decimal numbers. A target must not be empty.
+// With Options.Target, the column of labels has targets (numbers to be predicted) instead: finite decimal numbers. A
+// target must not be empty.
 //
-// Errors name the file, the line and the column. They never show a value of a record, except a
-// label that is not one of those given.
+// Errors name the file, the line and the column. They never show a value of a record, with one exception: a label
+// that is not in Options.Labels.
 package table
 
 import (
@@ -55,7 +56,8 @@ const maxFaults = 50
 type Options struct {
 	Label  string       // name of the column of the labels
 	Labels *data.Labels // the labels and their classes
-	// Target has public bounds of the numbers in the column Label, which are then targets and not labels.
+	// Target, unless it is nil, means that the column Label has numbers to be predicted (targets) and not labels of
+	// classes. It has the public bounds of the targets.
 	Target *data.TargetBounds
 	// Columns says what columns hold that are not numbers. nil means that all are numbers.
 	Columns *Columns
@@ -64,20 +66,20 @@ type Options struct {
 	// Named are the names of the required features. The data set has them in this order, whatever
 	// the order of the columns. nil means any features, in the order of the columns.
 	Named []string
-	// NoHeader means that the first line is a record and not a header. The columns are then named 1, 2 and
-	// so on. If files without the column of labels are allowed (Unlabelled), the other columns keep the
-	// names that they have in files with it: the number of the missing column is skipped.
+	// NoHeader means that the first line is a record and not a header. The columns are then named 1, 2 and so on. In
+	// a file without the column of labels (Unlabelled), the number of this column is skipped, so that the other
+	// columns have the same names as in files with it.
 	NoHeader bool
 	// HeaderLine is the number of the line that names the columns. The lines before it are not read.
 	// 0 means the first line; names that are all numbers are then refused, because the line is
 	// probably a record.
 	HeaderLine int
 	Numbers    Numbers // how numbers are written
-	// Saturate replaces a number that is too large for a float32 by the largest float32. Use it for
-	// columns whose values will be clamped to bounds.
+	// Saturate reads a number beyond the range of float32 as the largest float32 of its sign, instead of an error.
+	// Use it for columns whose values will be clamped to bounds.
 	Saturate bool
-	// Test is the path of a second file, whose rows are the test set. It has the same columns by
-	// name, in any order. "" means no second file: the set then counts as published as one.
+	// Test is the path of a second file, whose rows are the test set. It has the same columns by name, in any order.
+	// "" means no second file: the data set then counts as published without a separate test set.
 	Test   string
 	Memory int64 // bytes that the process may use; 0 means all available memory
 	// Person is the name of the column that says whose record each row is. It is never a feature, and
@@ -87,30 +89,30 @@ type Options struct {
 	Kept *Kept
 	// Progress shows how much of a large file was read; nil shows nothing.
 	Progress io.Writer
-	// Unlabelled allows files without the column of labels. All rows then have class 0 or a scaled target of
-	// 0, which has no meaning.
+	// Unlabelled allows files without the column of labels. All rows of such a file have a placeholder instead:
+	// class 0 or, with Target, the scaled target 0.
 	Unlabelled bool
 }
 
-// Kept receives the text of some columns, such as customer numbers. The program copies these columns
-// unchanged to the output, next to the predictions.
+// Kept receives the text of some columns, such as customer numbers. A program that predicts can write these columns
+// unchanged next to the predictions.
 type Kept struct {
-	// Names are the names of the columns. If Options.Named is given and does not list such a column, the
-	// column is not used as a feature.
+	// Names are the names of the columns to keep; the caller sets them. A kept column is also used as a feature,
+	// unless Options.Named is set and does not list it.
 	Names []string
-	Rows  [][]string // the fields of each row of the data set, in the order of the names
+	Rows  [][]string // set by ParseFile: the fields of each row of the data set, in the order of Names
 }
 
 // Is reports whether a file name is the name of a table: whether it ends in .csv or .tsv, possibly followed by the
-// ending of a compressed file. Pass unpack.Name(path), which looks into a zip archive.
+// ending of a compressed file. For a zip archive, pass the name of the file in it.
 func Is(path string) bool {
 	end := kind(path)
 	return end == ".csv" || end == ".tsv"
 }
 
-// IsText reports, from the first bytes of a file, whether the file is a table. The alternative is LIBSVM's
-// format, in which fields of the form index:value follow the label. IsText looks at the first line that
-// has more than one field, without LIBSVM's comments.
+// IsText guesses from the first bytes of a text file whether the file is a table or in LIBSVM's format, in which
+// fields of the form index:value follow the label. It returns true for a table. It looks at the first line that has
+// more than one field; text after # is ignored.
 func IsText(start []byte) bool {
 	start = bytes.TrimPrefix(start, []byte(unpack.Mark))
 	for line := range bytes.Lines(start) {

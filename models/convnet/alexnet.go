@@ -30,8 +30,8 @@ import (
 // AlexNetDropout.
 func AlexNet() *models.Network { return must(AlexNetFor(objects, 10)) }
 
-// AlexNetDropout returns the model "alexnet-dropout": AlexNet with dropout at rate ½ after its first
-// two dense layers, as in the paper. See models.Stochastic.
+// AlexNetDropout returns the model "alexnet-dropout", for colour images of 32×32 pixels in ten classes. It is AlexNet
+// with dropout at rate ½ after its first two dense layers, as in the paper. See models.Stochastic.
 func AlexNetDropout() *models.Network { return must(AlexNetDropoutFor(objects, 10)) }
 
 // AlexNetFor returns AlexNet for images of shape in and the given number of classes. Height and width must

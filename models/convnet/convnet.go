@@ -1,10 +1,9 @@
-// Package convnet has a small convolutional network for images of 32×32 or 28×28 pixels, and
-// AlexNet. The small network is designed for small privacy budgets. It has few parameters, because
-// each of them gets noise. It uses mean pooling, and the hyperbolic tangent, which keeps gradients
-// bounded and does better than ReLU under clipping and noise (N. Papernot, A. Thakurta, S. Song, S.
-// Chien and Ú. Erlingsson, "Tempered Sigmoid Activations for Deep Learning with Differential
-// Privacy", AAAI 2021, arXiv 2007.14191). It is not a model of the paper. For colour images of
-// 32×32 in ten classes it has 64,554 parameters:
+// Package convnet has AlexNet and a small convolutional network ("convnet") for images such as those of 32×32 or
+// 28×28 pixels. The small network is designed for small privacy budgets. It has few parameters, because each of them
+// gets noise. It uses mean pooling, and the hyperbolic tangent, which keeps gradients bounded and does better than
+// ReLU under clipping and noise (N. Papernot, A. Thakurta, S. Song, S. Chien and Ú. Erlingsson, "Tempered Sigmoid
+// Activations for Deep Learning with Differential Privacy", AAAI 2021, arXiv 2007.14191). It is not a model of the
+// paper. For colour images of 32×32 in ten classes it has 64,554 parameters:
 //
 //	layer              output     parameters   multiplications
 //	conv 3×3 pad 1     16×32×32          448           442,368
@@ -22,7 +21,7 @@ import (
 	"proactivedp/nn"
 )
 
-// New returns the model "convnet" for images of the given shape and number of classes. Height and width
+// New returns the small network "convnet" for images of shape in and the given number of classes. Height and width
 // must be multiples of 4.
 func New(in nn.Shape, classes int) (*models.Network, error) {
 	var layers []nn.Layer

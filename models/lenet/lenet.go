@@ -11,9 +11,8 @@
 //	dense                 84            10,164            10,080
 //	dense                 10               850               840
 //
-// It differs from the network of 1998 as is usual today: the input is padded to 32×32, every map of
-// the second convolution uses all six maps of the first, pooling has no weights, and the output is
-// a softmax.
+// As is usual today, it differs from the network of 1998 in four points: the input is padded to 32×32, every channel
+// of the second convolution uses all six channels of the first, pooling has no weights, and the output is a softmax.
 package lenet
 
 import (
@@ -23,20 +22,22 @@ import (
 	"proactivedp/nn"
 )
 
-// New returns the model "lenet": LeNet-5 with the hyperbolic tangent and mean pooling, as in 1998.
+// New returns the model "lenet" for images of 28×28 pixels in ten classes: LeNet-5 with the hyperbolic tangent and
+// mean pooling, as in 1998.
 func New() *models.Network { return must(For(digits, 10)) }
 
-// NewReLU returns the model "lenet-relu": LeNet-5 with ReLU and max pooling.
+// NewReLU returns the model "lenet-relu" for images of 28×28 pixels in ten classes: LeNet-5 with ReLU and max
+// pooling.
 func NewReLU() *models.Network { return must(ForReLU(digits, 10)) }
 
-// For returns LeNet-5 with the hyperbolic tangent, as New does, for images of shape in and the given number of
-// classes. Height and width must be multiples of 4 and at least 12.
+// For returns LeNet-5 with the hyperbolic tangent and mean pooling, as New does, but for images of shape in and the
+// given number of classes. Height and width must be multiples of 4 and at least 12.
 func For(in nn.Shape, classes int) (*models.Network, error) {
 	return build("lenet", in, classes, nn.Tanh{}, nn.AvgPool{})
 }
 
-// ForReLU returns LeNet-5 with ReLU and max pooling, as NewReLU does, for images of shape in and the given number of
-// classes. Height and width must be multiples of 4 and at least 12.
+// ForReLU returns LeNet-5 with ReLU and max pooling, as NewReLU does, but for images of shape in and the given number
+// of classes. Height and width must be multiples of 4 and at least 12.
 func ForReLU(in nn.Shape, classes int) (*models.Network, error) {
 	return build("lenet-relu", in, classes, nn.ReLU{}, nn.MaxPool{})
 }

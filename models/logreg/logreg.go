@@ -7,12 +7,12 @@
 //
 //	f(w̄; x, y) = ln(1 + e^{-z}) + (1-y)·z + (λ/2)‖w̄‖²,  z = wᵀx + b,  w̄ = (w, b)
 //
-// The bias b is the last parameter. It is penalised like the weights (paper, Section Experiments). The
-// paper uses λ = 1/N. Its objective J sums the examples and counts the penalty once. This package puts the
-// penalty (λ/2)‖w̄‖² into every example, so that it is clipped together with the example's gradient.
+// The bias b is the last parameter. It is penalised like the weights (paper, Section Experiments). The paper uses λ =
+// 1/N for N records, and adds the penalty once to the sum over all examples. This package puts the penalty (λ/2)‖w̄‖²
+// into every example instead, so that its gradient is clipped together with that of the example.
 //
-// The gradient of linear regression, without a penalty, is also a multiple of (x, 1). Only the factor
-// differs, so sums are computed and bounded in the same way.
+// Without a penalty, the gradient of logistic regression is a multiple of (x, 1). So is that of linear regression,
+// with another factor, so both use the same code for sums and the same bound on rounding errors.
 package logreg
 
 import (
@@ -62,8 +62,8 @@ func NewRidge(features int, lambda float64) (*Model, error) {
 	return newModel("logreg", features, lambda)
 }
 
-// Check returns an error for a data set that the model cannot train on. It accepts rows with at most the model's
-// number of features. They must have two classes or, for linear regression, targets.
+// Check returns an error for a data set that the model cannot train on. The rows must have at most the model's number
+// of features, and two classes or, for linear regression, targets.
 func (m *Model) Check(d *data.Dataset) error {
 	if m.linear && (d.Images != nil || d.Features > m.features || d.Targets == nil) {
 		return fmt.Errorf("the model needs rows of at most %d features with targets: %q has %s in %d classes", m.features,
@@ -84,8 +84,9 @@ func (m *Model) Check(d *data.Dataset) error {
 func NewPlain(features int) (*Model, error) { return newModel("logreg-plain", features, 0) }
 
 // NewLinear returns linear regression: the model "linear". The loss of an example is (z − t)²/2, where z is the
-// prediction and t the target, on the scale of [data.TargetBounds.Scaled]. Clipping limits the effect of examples
-// with a large error, as the Huber loss does. features must be in [1, 2^32).
+// prediction and t the target. Both are on the scale on which the public bounds of the targets are −1 and 1, see
+// [data.TargetBounds.Scaled]. Clipping limits the effect of examples with a large error, as the Huber loss does.
+// features must be in [1, 2^32).
 func NewLinear(features int) (*Model, error) {
 	m, err := newModel("linear", features, 0)
 	if err == nil {
@@ -146,7 +147,8 @@ func (m *Model) Name() string { return m.name }
 // NumParams returns the number of features plus 1.
 func (m *Model) NumParams() int { return m.features + 1 }
 
-// Lambda returns the ridge penalty λ in the loss of each example. It is 0 for a model without a penalty.
+// Lambda returns the factor λ of the ridge penalty (λ/2)‖w̄‖² in the loss of each example, where w̄ are all
+// parameters. λ is 0 for a model without a penalty.
 func (m *Model) Lambda() float64 { return m.lambda }
 
 // Init sets params to zero. Nothing is random.
@@ -443,8 +445,8 @@ func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) flo
 	return total/float64(b.Len()) + m.lambda/2*f32.SumSquares(params)
 }
 
-// Predict predicts the class of each example: class 1 if its logit z is above 0, and otherwise class 0. Linear
-// regression has only class 0.
+// Predict predicts the class of each example: class 1 if its logit z is above 0, and otherwise class 0. For linear
+// regression, which has no classes, it always predicts 0: use models.Predictions.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		labels[i] = 0
@@ -454,8 +456,8 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch 
 	}
 }
 
-// Logits computes the logits of each example: 0 for class 0, and z for class 1. Linear regression has only z, its
-// prediction. See [models.Scorer].
+// Logits computes the logits of each example: 0 for class 0, and z = wᵀx + b for class 1. Linear regression has only
+// one number for each example, its prediction z. See [models.Scorer].
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		if m.linear {

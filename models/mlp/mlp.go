@@ -22,8 +22,8 @@ import (
 	"proactivedp/nn"
 )
 
-// Tanh and ReLU are the names of perceptrons with these activations. The widths of the hidden layers may follow, as
-// in "mlp:64:32".
+// Tanh and ReLU are the names of multi-layer perceptrons with the activation tanh or ReLU. The widths of the hidden
+// layers may follow, as in "mlp:64:32".
 const (
 	Tanh = "mlp"
 	ReLU = "mlp-relu"
@@ -42,11 +42,12 @@ const (
 
 // Hidden describes the hidden layers of a perceptron: their number of units and their activation.
 type Hidden struct {
-	Widths []int // widths of 1 to MaxLayers layers, beginning at the features; each in [1, MaxWidth]
+	Widths []int // the number of units of each hidden layer, in [1, MaxWidth], from the input on; 1 to MaxLayers layers
 	ReLU   bool  // whether the activation is ReLU instead of tanh
 }
 
-// String returns mlp:WIDTH:WIDTH… or mlp-relu:WIDTH:WIDTH…, as Parse reads it.
+// String returns the name of the perceptron, which Parse reads: mlp:WIDTH:WIDTH… or mlp-relu:WIDTH:WIDTH…, with the
+// number of units of each hidden layer.
 func (h Hidden) String() string {
 	text := Tanh
 	if h.ReLU {
@@ -58,14 +59,16 @@ func (h Hidden) String() string {
 	return text
 }
 
-// Named reports whether name names a perceptron, such as "mlp" or "mlp-relu:64:32".
+// Named reports whether name has the form of a multi-layer perceptron's name, such as "mlp" or "mlp-relu:64:32"
+// (hidden layers of 64 and 32 units).
 func Named(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return base == Tanh || base == ReLU
 }
 
-// Parse reads a name in the form of String, or just "mlp" or "mlp-relu", which mean one hidden layer of DefaultWidth.
-// The error lists every problem.
+// Parse reads the name of a multi-layer perceptron: "mlp" or "mlp-relu", and then a colon and the number of units for
+// each hidden layer, as in "mlp:64:32". Without numbers there is one hidden layer of DefaultWidth units. The error
+// lists every problem.
 func Parse(name string) (Hidden, error) {
 	base, widths, given := strings.Cut(name, ":")
 	h := Hidden{Widths: []int{DefaultWidth}, ReLU: base == ReLU}
@@ -95,7 +98,8 @@ func Parse(name string) (Hidden, error) {
 	return h, nil
 }
 
-// Validate returns an error for every width outside its range, and for too few or too many layers.
+// Validate returns an error that lists every width outside [1, MaxWidth]. It is also an error if the number of layers
+// is outside [1, MaxLayers].
 func (h Hidden) Validate() error {
 	if n := len(h.Widths); n < 1 || n > MaxLayers {
 		return fmt.Errorf("%d hidden layers, must be 1 to %d", n, MaxLayers)

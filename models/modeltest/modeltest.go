@@ -1,5 +1,5 @@
-// Package modeltest tests the contract of models.Model. Call Conform in a test of each model, with a data set that
-// suits it.
+// Package modeltest tests whether a custom model satisfies the contract of models.Model. Call Conform in a test of
+// the model, with a data set on which it can be trained.
 //
 //	func TestConform(t *testing.T) {
 //		modeltest.Conform(t, modeltest.Case{Model: own, Data: d, GradTolerance: 2e-3})
@@ -21,7 +21,7 @@ import (
 	"proactivedp/rng"
 )
 
-// Case is a model with a data set on which it can be evaluated.
+// Case is a model with a data set on which Conform tests it.
 type Case struct {
 	Model models.Model
 	Data  *data.Dataset // must have at least 40 rows
@@ -38,7 +38,8 @@ type Case struct {
 	scratch  models.Scratch // shared by all tests, because earlier use must not change results
 }
 
-// Conform runs subtests for every part of the contract of models.Model.
+// Conform tests whether c.Model satisfies the contract of models.Model. It runs a subtest for every part of the
+// contract.
 func Conform(t *testing.T, c Case) {
 	t.Helper()
 	c.scratch = c.Model.NewScratch()

@@ -1,15 +1,16 @@
 // Package softmax has multi-class logistic regression (softmax regression), on rows of features, sparse or dense, and
-// on the pixels of images. With fixed features (package data/hog) it is the best use of a small privacy budget: it
-// has few parameters, and so little noise (F. Tramèr and D. Boneh, "Differentially Private Learning Needs Better
-// Features (or Much More Data)", ICLR 2021, arXiv 2011.11660). It is not a model of the paper, which uses logistic
-// regression for two classes and networks for more.
+// on the pixels of images. With image features that are not trained (package data/hog), it is well suited for a small
+// privacy budget: it has few parameters, so little noise is added in total (F. Tramèr and D. Boneh, "Differentially
+// Private Learning Needs Better Features (or Much More Data)", ICLR 2021, arXiv 2011.11660). It is not a model of the
+// paper, which uses logistic regression for two classes and networks for more.
 //
 // One example's objective is the cross-entropy
 //
 //	f(w; x, y) = ln Σ_k e^{z_k} − z_y,  z_k = w_kᵀx + b_k,
 //
-// with y in {0, …, classes−1}. Its gradient is the outer product (p − e_y) ⊗ (x, 1) with p =
-// softmax(z). So its norm is ‖p − e_y‖·√(‖x‖² + 1), and gradients need not be stored to be clipped.
+// with y in {0, …, classes−1}. Its gradient is the outer product (p − e_y) ⊗ (x, 1) with p = softmax(z). Here e_y is
+// the vector with 1 at y and 0 elsewhere. So the norm of the gradient is ‖p − e_y‖·√(‖x‖² + 1), which can be computed
+// without storing the gradient.
 package softmax
 
 import (
@@ -46,8 +47,8 @@ var _ interface {
 // maxParams bounds the number of parameters such that models.GridError is below models.MaxShade.
 const maxParams = 1 << 32
 
-// New returns the model for rows of at least 1 feature in at least 2 classes. It has
-// classes·(features+1) parameters, which must be at most 2^32.
+// New returns softmax regression for rows with the given number of features, at least 1, in at least 2 classes. It
+// has classes·(features+1) parameters, which must be at most 2^32.
 func New(features, classes int) (*Model, error) {
 	switch {
 	case features < 1:
@@ -105,7 +106,8 @@ func (m *Model) Check(d *data.Dataset) error {
 
 func (m *Model) Name() string { return "softmax" }
 
-// NumParams returns classes·(features+1).
+// NumParams returns the number of parameters, classes·(features+1): for each class one weight for each feature, and a
+// bias.
 func (m *Model) NumParams() int { return m.classes * (m.features + 1) }
 
 // Init sets params to zero. Nothing is random.
@@ -228,9 +230,9 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 }
 
 // Shade returns a bound on the rounding errors of a sum, as a fraction of the clipping norm C: see [models.Bounded].
-// All additions are exact, because they are on a models.Grid and no coordinate exceeds C. The remaining errors are
-// that a gradient's coordinates are rounded to the grid, and that the clip factor and products with it are rounded to
-// float64, with a relative error below 2^-50.
+// All additions are exact, because they add multiples of the unit of a models.Grid, and no coordinate exceeds C. Only
+// two errors remain. A gradient's coordinates are rounded to the grid. The clip factor and products with it are
+// rounded to float64, with a relative error below 2^-50.
 func (m *Model) Shade() float64 { return m.shade }
 
 // WideGradSum sets sum to the sum of the clipped gradients of the batch, in float64: see [models.Bounded].

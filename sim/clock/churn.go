@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Churn says how often clients leave a run and return: Present and Away are the mean times of presence and
-// absence. Each time is exponentially distributed. All clients are present at the start. With the zero
+// Churn says how often clients leave a run and return: Present and Away are the mean times for which a client is
+// present and absent. Each time is exponentially distributed. All clients are present at the start. With the zero
 // value no client leaves; otherwise both times must be above 0 and at most MaxDuration.
 //
 // A client that leaves gives up its current round. Nothing of that round was released. The client begins
@@ -60,10 +60,10 @@ func (c Churn) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Tries returns an upper bound on how often, on average, a client must begin a task before it finishes it,
-// because it gives the task up whenever it leaves. length is the task's mean duration in nanoseconds. If
-// the task takes the random time X, one try succeeds with probability E[exp(−X/Present)], which is at
-// least exp(−E[X]/Present) by Jensen's inequality.
+// Tries returns an upper bound on how often, on average, a client must begin a task until it finishes the task,
+// because a client that leaves gives up its task. length is the task's mean duration in nanoseconds. If the task
+// takes the random time X, one try succeeds with probability E[exp(−X/Present)], which is at least exp(−E[X]/Present)
+// by Jensen's inequality.
 func (c Churn) Tries(length float64) float64 {
 	if c == (Churn{}) {
 		return 1
@@ -71,7 +71,7 @@ func (c Churn) Tries(length float64) float64 {
 	return math.Exp(length / float64(c.Present))
 }
 
-// Stretch returns by which factor a run is longer on average because clients are away: 1 + Away/Present.
+// Stretch returns the factor by which absences of clients lengthen a run on average: 1 + Away/Present.
 func (c Churn) Stretch() float64 {
 	if c == (Churn{}) {
 		return 1

@@ -25,7 +25,7 @@ type Duration struct {
 	Kind      Family
 	Mean      time.Duration // the mean, for constant, exponential, lognormal and pareto
 	Low, High time.Duration // the bounds, for uniform
-	Shape     float64       // for lognormal, σ of the logarithm; for pareto, α
+	Shape     float64       // for lognormal, the standard deviation σ of the logarithm; for pareto, the exponent α, see Pareto
 	File      string        // for trace, the file's name
 	Trace     *Trace        // for trace, its durations
 	Own       Distribution  // for own, the custom distribution
@@ -37,7 +37,7 @@ type Distribution interface {
 	// Mean returns the mean, in [0, MaxDuration]. It is used to estimate the memory and the length
 	// of a run.
 	Mean() time.Duration
-	// Draw returns one duration. A negative one counts as 0.
+	// Draw returns one duration, drawn from s. A negative duration counts as 0.
 	Draw(s *rng.Stream) time.Duration
 	// String names the distribution and its parameters.
 	String() string
@@ -53,9 +53,9 @@ const (
 	Exponential Family = "exponential" // exponential:MEAN
 	Uniform     Family = "uniform"     // uniform:LOW,HIGH
 	Lognormal   Family = "lognormal"   // lognormal:MEAN,SIGMA
-	Pareto      Family = "pareto"      // pareto:MEAN,ALPHA, P(X > x) = (x₀/x)^α, x₀ = MEAN·(α−1)/α: a heavy tail of slow draws
+	Pareto      Family = "pareto"      // pareto:MEAN,ALPHA, with a heavy tail: P(X > x) = (x₀/x)^α, x₀ = MEAN·(α−1)/α, α > 1
 	Traced      Family = "trace"       // trace:FILE, see Trace
-	Own         Family = "own"         // a Distribution; ParseDuration cannot read it
+	Own         Family = "own"         // a custom Distribution in Duration.Own; ParseDuration cannot read this family
 )
 
 // MaxDuration is the largest mean or bound of a Duration, and the largest duration in a trace.
@@ -75,7 +75,8 @@ const durationForms = "constant:MEAN, exponential:MEAN, uniform:LOW,HIGH, lognor
 //	constant:1ms  exponential:250us  uniform:1ms,3ms
 //	lognormal:1ms,0.5 (mean, sigma)  pareto:1ms,1.5 (mean, alpha)  trace:FILE
 //
-// For a trace, it sets only File. The caller reads that file and sets Trace.
+// Constant and exponential have their mean, and uniform its two bounds. For a trace, ParseDuration sets only the
+// field File; the caller must read that file and set the field Trace.
 func ParseDuration(text string) (Duration, error) {
 	kind, args, _ := strings.Cut(text, ":")
 	d := Duration{Kind: Family(kind)}
@@ -210,8 +211,8 @@ func (d *Duration) ExpectedOf(client int) float64 {
 }
 
 // At draws one duration and returns it times scale. The draw depends only on the root, the purpose p, the client, and
-// the number at of the round or message, and not on other draws. The result is rounded to whole nanoseconds, so that
-// the order of events does not depend on the last bits of a float64. It is at most Beyond. s is working memory.
+// the number at (of the round or message), and not on other draws. The result is rounded to whole nanoseconds, so
+// that the order of events does not depend on the last bits of a float64. It is at most Beyond. s is working memory.
 func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float64, s *rng.Stream) time.Duration {
 	if d.Kind == Constant {
 		return whole(float64(d.Mean) * scale)
@@ -221,8 +222,8 @@ func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float
 }
 
 // Draw draws one duration from the stream s and returns it times scale, in whole nanoseconds and at most Beyond.
-// Constant durations and traces draw nothing from s. A trace has the duration for the client and the number at; other
-// families ignore both.
+// Constant durations and traces draw nothing from s. For a trace, Draw returns the duration of the client with the
+// number at (see Trace). The other families ignore client and at.
 func (d *Duration) Draw(scale float64, s *rng.Stream, client, at int) time.Duration {
 	mean := float64(d.Mean) * scale
 	switch d.Kind {
@@ -249,7 +250,8 @@ func (d *Duration) unit(s *rng.Stream) float64 {
 	return (d.Shape - 1) / d.Shape * math.Exp(s.Exp()/d.Shape)
 }
 
-// Beyond is the largest Duration, about 292 years. It stands for every time that the virtual clock cannot hold.
+// Beyond is the largest time.Duration, about 292 years. It is used for every longer time, which the virtual clock
+// cannot hold.
 const Beyond time.Duration = math.MaxInt64
 
 // whole rounds ns to whole nanoseconds, as math.Round does but without a branch on the fraction.

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Network has the probabilities that a message between client and server, in either direction, is lost or duplicated
-// on its way. With the zero value each message arrives once.
+// Network says how often a message between client and server, in either direction, is lost or duplicated on its way,
+// and when a lost message is sent again. With the zero value each message arrives once.
 type Network struct {
 	Loss      float64       // probability that a message sent is lost, in [0, MaxLoss]
 	Resend    time.Duration // time after which a lost message is sent again
 	Duplicate float64       // probability that a message that is not lost arrives twice, in [0, 1]
 }
 
-// MaxLoss is the largest Network.Loss. With loss probability p, a message is sent 1/(1 − p) times on average until it
-// arrives.
+// MaxLoss is the largest Network.Loss, the probability p that a message is lost. A message is sent 1/(1 − p) times on
+// average until it arrives, so at MaxLoss 100 times.
 const MaxLoss = 0.99
 
 // Validate reports every field outside its range.
@@ -40,7 +40,7 @@ func (n Network) Validate() error {
 }
 
 // Travel returns the mean time from the first sending of a message to its arrival, in nanoseconds. It includes the
-// times until lost messages are sent again. latency is the time that one sending takes.
+// waits after which a lost message is sent again. latency is the time that a message is under way if it is not lost.
 func (n Network) Travel(latency *Duration) float64 {
 	return latency.Expected() + float64(n.Resend)*n.Loss/(1-n.Loss)
 }

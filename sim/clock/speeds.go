@@ -10,22 +10,23 @@ import (
 )
 
 // Speeds says how fast each client computes, relative to a usual client. A gradient of a client with speed x takes
-// 1/x times the draw of Timing.Compute. Either List has the speeds, or Kind and Shape describe the distribution from
-// which the factor 1/x, of mean 1, is drawn once for each client. With the zero value all clients have speed 1.
+// 1/x times the duration that is drawn from Timing.Compute. Either List has the speeds, or Kind and Shape describe a
+// distribution with mean 1. From it the factor 1/x is drawn, once for each client. With the zero value all clients
+// have speed 1.
 type Speeds struct {
 	List  []float64 // the speed of each client
-	Kind  Family    // distribution of the factor 1/x: lognormal or pareto
-	Shape float64   // σ or α of that family
+	Kind  Family    // Lognormal or Pareto: the distribution of the factor 1/x if List is nil
+	Shape float64   // the parameter of Kind: σ of Lognormal or α of Pareto
 }
 
-// MinSpeed and MaxSpeed are the limits of a client's speed in Speeds.List.
+// MinSpeed and MaxSpeed are the limits of a client's speed in Speeds.List. A usual client has speed 1.
 const (
 	MinSpeed = 1e-3
 	MaxSpeed = 1e3
 )
 
-// ParseSpeeds reads the speeds of clients: a list with one speed for each client, such as "1,1,0.5", or a
-// distribution, "lognormal:SIGMA" or "pareto:ALPHA". "" means that all clients have speed 1.
+// ParseSpeeds reads the speeds of clients: a list with one speed for each client, such as "1,1,0.5", or the
+// distribution of 1/speed, "lognormal:SIGMA" or "pareto:ALPHA". "" means that all clients have speed 1.
 func ParseSpeeds(text string) (Speeds, error) {
 	if text == "" {
 		return Speeds{}, nil

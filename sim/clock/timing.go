@@ -13,9 +13,8 @@ type Timing struct {
 	Downlink Duration // a message from server to client
 }
 
-// DefaultTiming returns a timing in which all clients have the same expected speed, and get ahead of each other by
-// chance. The time of a round is exponentially distributed, with a mean of 10 µs for each gradient. A message takes
-// 100 µs.
+// DefaultTiming returns a timing with which clients of equal speed get ahead of each other by chance. The time of a
+// round is exponentially distributed, with a mean of 10 µs for each gradient. A message takes 100 µs.
 func DefaultTiming() Timing {
 	message := Duration{Kind: Constant, Mean: 100 * time.Microsecond}
 	return Timing{

@@ -1,10 +1,11 @@
-// Package pool runs many trainings, called cells, and keeps the result of each in a folder. So a call after an
-// interruption continues. As many cells run at the same time as the memory allows, in this process or in others.
+// Package pool runs many trainings, called cells, and keeps the result of each in a folder. A call after an
+// interruption finds these results and continues. As many cells run at the same time as the memory and
+// Options.Workers allow, in this process or in others.
 //
 // There are five kinds of cells. A trial is the accuracy at the end of a training. A curve is the accuracy after
 // several numbers of gradients. A timed cell is the accuracy at several times of a clock. A window is the timeline of
-// the first rounds. A utility is the accuracy that a trained model keeps under noise. The package also has the
-// settings of the paper's experiments (Experiment).
+// the first rounds. A utility is the accuracy that a model, trained without noise, keeps when noise is added to its
+// parameters. The package also has the settings of the paper's experiments (Experiment).
 package pool
 
 import (
@@ -35,12 +36,12 @@ import (
 // Kernels, so equal cells are computed once, and a later call of Run finds the results of finished cells. OfTrial,
 // OfCurve, OfTimed, OfWindow and OfUtility make cells.
 type Cell struct {
-	Spec any // what the result depends on; its JSON is part of the key
+	Spec any // the settings on which the result depends; their JSON is part of the Key
 	Code int // see train.Spec.CodeVersion
 	// Kernels is the class of the float32 kernels in use if the result depends on it, and otherwise
 	// "". See train.Spec.Kernels.
 	Kernels string
-	Source  *train.Source // the data; nil if the cell can only be computed here
+	Source  *train.Source // the data set; nil means that the cell can be computed only in this process
 	// Cost returns the time and memory that Run takes with the given number of workers.
 	Cost func(workers int) (train.Cost, error)
 	// Run computes the result. It may report the fraction of the work that is done, and write checkpoints
@@ -66,8 +67,8 @@ func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
 	return c
 }
 
-// CostOf returns an estimate of the work and the memory of a training of the spec with the given number of workers,
-// if its model is evaluated the given number of times.
+// CostOf returns an estimate of the work and the memory of a training of the spec. evaluations is how often its model
+// is evaluated, and workers is the number of goroutines that compute gradients.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)
 	if err != nil {
@@ -76,7 +77,8 @@ func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (tr
 	return p.Cost(evaluations, workers), nil
 }
 
-// Key returns a hash of everything on which the result of the cell depends. The result is stored under this key.
+// Key returns a hash of everything on which the result of the cell (a training with its evaluation) depends. Run
+// stores the result under this key.
 func (c Cell) Key() (string, error) { return c.keyOn(cpu.Arch()) }
 
 // usualArch is the architecture that is not part of keys, because keys had no architecture at first
@@ -116,8 +118,8 @@ type grid struct {
 // Spent says how much work it took to get the results of cells (trainings with their evaluations).
 type Spent struct {
 	Computed int // how many cells were computed; the results of the others were stored before or are equal to another cell's
-	// Time is the sum of the times of all cells, including those that were stored before. It is 0
-	// for cells that other processes computed.
+	// Time is the sum of the computing times of all cells, including those that were stored before. Cells that other
+	// processes computed count as 0.
 	Time time.Duration
 }
 

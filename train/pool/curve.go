@@ -17,8 +17,9 @@ type curveSpec struct {
 	Points int        `json:"points"`
 }
 
-// Curve is the accuracy at several points of a training. Point j is the first broadcast (global model) that contains
-// at least Target[j] gradients of every client. At[j] is the number of gradients that it contains.
+// Curve is the accuracy at several points of a training. Accuracy[j] is measured on the first global model that
+// contains at least Target[j] gradients of every client. At[j] is how many gradients of every client this model
+// contains.
 type Curve struct {
 	Target   []int     `json:"target"`
 	At       []int     `json:"at"`

@@ -12,9 +12,9 @@ import (
 // Forecast says how many cells (trainings) Run would have to compute, and about how long that would take.
 type Forecast struct {
 	Cells int           // different cells
-	Kept  int           // how many of them the folder already has
+	Kept  int           // how many of these cells already have a result in the folder
 	Time  time.Duration // estimated time of the cells that are not in the folder, without waits for a real clock
-	Clock int           // how many of these cells have a real clock
+	Clock int           // how many of the cells that are not in the folder wait on a real clock
 }
 
 // Plan returns a forecast of the work of Run for the cells (trainings). It computes no cell, but it measures how long

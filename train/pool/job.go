@@ -24,8 +24,9 @@ type Job struct {
 	Source *train.Source `json:"-"`
 }
 
-// Elsewhere computes jobs in other processes. Compute calls done(job, result) for each finished job, and part with
-// the fraction of a job that is done; job is the index in jobs. It makes these calls one at a time, in any order.
+// Elsewhere computes jobs (trainings with their evaluations) in other processes. Compute calls done(job, result) for
+// each finished job, and part with the fraction of a job that is done; job is the index in jobs. It makes these calls
+// one at a time, in any order.
 type Elsewhere interface {
 	Compute(ctx context.Context, jobs []Job, done func(job int, result json.RawMessage) error,
 		part func(job int, part float64)) error
@@ -110,8 +111,8 @@ func checkFiles(s train.Spec) error {
 
 // Do computes the job with the given number of workers and returns the result as JSON, in the form in which Run
 // stores it. It calls open to get the data set with the digest that the job names. While it computes, it keeps a
-// checkpoint in the file KEY.checkpoint of the folder. It is an error if the data, the version of the program or the
-// class of kernels (the processor instructions in use) differs from the job's.
+// checkpoint in the file KEY.checkpoint of the folder. It is an error if the data, the version of the code or the
+// class of kernels (the processor instructions in use) differs from that with which the job's key was made.
 func (j Job) Do(ctx context.Context,
 	open func(ctx context.Context, spec train.Spec, digest string) (*train.Source, error), folder string, workers int,
 	progress func(part float64)) (json.RawMessage, error) {

@@ -6,15 +6,15 @@ import (
 	"io"
 )
 
-// Folder is the name of the folder in which the results of cells (trainings) are kept, inside the folder of a figure
-// or search.
+// Folder is the name of the folder in which the results of cells (trainings) are kept. It is inside the folder of the
+// figure or search that needs them.
 const Folder = ".cells"
 
 // Options says where the results of cells (trainings) are kept, and how much of the machine Run may use.
 type Options struct {
 	Folder   string  // folder of finished cells, for one call at a time; "" stores nothing
 	Workers  int     // how many cells run at the same time, if the memory allows
-	Scale    float64 // the fraction of K that the trainings run, for errors; 0 means 1
+	Scale    float64 // the fraction of the experiment's gradients that the trainings run; only named in errors; 0 means 1
 	Progress io.Writer
 	// Memory limits the process, in bytes. 0 means what the machine, the control group and
 	// GOMEMLIMIT allow; then trainings that run at the same time use at most about 3 GiB.

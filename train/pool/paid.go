@@ -9,8 +9,8 @@ import (
 	"proactivedp/train"
 )
 
-// Paid has the cost of a run with adaptive batch sizes: the rounds that it released, and their privacy. For other
-// runs this cost is known before they start.
+// Paid has the privacy cost of a finished run with adaptive batch sizes: the rounds that were released, and their
+// privacy guarantee. Without adaptive sizes the cost is known before the run.
 type Paid struct {
 	Runs    []dp.Run     `json:"runs"` // the rounds of each client
 	Privacy claim.Report `json:"privacy"`

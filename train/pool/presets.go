@@ -14,17 +14,19 @@ import (
 	"proactivedp/train"
 )
 
-// Experiment has the settings of one of the paper's experiments: a model on a data set.
+// Experiment has the settings of one of the paper's experiments: the training of a model on a data set, and a utility
+// graph, which shows how much accuracy the model w*, trained without noise, keeps under added noise (see
+// UtilitySpec).
 type Experiment struct {
-	Train   train.Spec // its basic parameters
+	Train   train.Spec // the settings of the private training
 	Plain   Steps      // the step size of runs without noise
-	Printed Steps      // the step size that the paper prints, if Train has another one; else the zero value
+	Printed Steps      // the step size that the paper prints, if that in Train differs from it; otherwise the zero value
 	Records int        // how many records the paper gives a client
 
 	Clips, Sigmas []float64 // clipping norms and noise multipliers of the utility graph
-	WStar         int       // gradient computations of the utility graph's w*, over all clients
-	Lambda        float64   // ridge penalty of w*, per record; 0 means that of Train
-	Draws         int       // draws of the noise, for each σ
+	WStar         int       // gradients, of all clients together, with which the utility graph's model w* is trained
+	Lambda        float64   // ridge penalty λ for training w*; 0 means that of Train
+	Draws         int       // how many times noise is drawn for each σ of the utility graph
 }
 
 // Steps has the settings of the step size: its initial value η₀, its decay β, and the schedule by which it falls.
@@ -33,22 +35,22 @@ type Steps struct {
 	Decay      sim.Decay
 }
 
-// Of returns a copy of t that has the step size and schedule of s.
+// Of returns a copy of t in which the step size and its schedule are those of s.
 func (s Steps) Of(t train.Spec) train.Spec {
 	t.Eta0, t.Beta, t.Schedule = s.Eta0, s.Beta, string(s.Decay)
 	return t
 }
 
-// WithoutNoise returns the settings of the experiment for a training without noise. Its step size is that
-// of the field Plain.
+// WithoutNoise returns the settings of the experiment for a training without noise. The step size is that of s.Plain.
 func (s Experiment) WithoutNoise() train.Spec {
 	spec := s.Plain.Of(s.Train)
 	spec.NoiseMultiplier = 0
 	return spec
 }
 
-// Utility returns the settings for the utility graph's model w*: the experiment without noise, with the clipping norm
-// of Train and WStar gradients. The graph shows how much accuracy w* keeps when noise is added to its parameters.
+// Utility returns the settings for training the utility graph's model w*. They are those of WithoutNoise, but with
+// WStar gradients and, for ridge logistic regression, the penalty Lambda. The graph shows how much accuracy w* keeps
+// when noise is added to its parameters.
 func (s Experiment) Utility() train.Spec {
 	spec := s.WithoutNoise()
 	spec.GradComps = s.WStar / spec.Clients
@@ -69,9 +71,9 @@ func Experiments() []Experiment {
 	return append(all, MNIST(MNISTModel), CIFAR(train.AlexNet))
 }
 
-// Convex returns one of the paper's experiments with logistic regression, with the numbers of its
-// tables "Basic parameter setting for strongly and plain convex problems" and "Different privacy budget
-// settings for strongly and plain convex problems".
+// Convex returns one of the paper's experiments with logistic regression, with the numbers of the paper's tables
+// "Basic parameter setting for strongly and plain convex problems" and "Different privacy budget settings for
+// strongly and plain convex problems".
 func Convex(model, dataset string) Experiment {
 	spec, lambda := convexSpec(model, dataset), 0.0
 	if model == train.Ridge {
@@ -101,12 +103,12 @@ func convexSpec(model, dataset string) train.Spec {
 	return s
 }
 
-// MNISTModel is the model of the MNIST experiment. The paper does not say which LeNet it uses. With the step size that
-// it prints for MNIST, the accuracy is below the stated one (results/mnist-lenet-step-size). So the model and the step
-// sizes of all networks here were found by "proactivedp search" on records held out of the training set
-// (results/search-mnist and the folders next to it). For MNIST the searches had full size. For CIFAR-10 they used
-// proxies of full size with noise, and a twentieth of K without noise. On MNIST with noise, η₀/(1+βt) was better than
-// the paper's η₀/(1+β√t).
+// MNISTModel is the model of the MNIST experiment. The paper does not say which LeNet it uses. With the step size
+// that it prints for MNIST, the accuracy is below the stated one (results/mnist-lenet-step-size). So the model and
+// the step sizes of all networks here were found by "proactivedp search" on records held out of the training set
+// (results/search-mnist and the folders next to it). For MNIST the searches ran full trainings. For CIFAR-10, the
+// searches with noise ran proxies (cheaper trainings, see train.Spec.Proxy), and those without noise a twentieth of
+// the gradients K. On MNIST with noise, η₀/(1+βt) was better than the paper's η₀/(1+β√t).
 const MNISTModel = train.LeNet
 
 var (
@@ -143,8 +145,9 @@ func CIFAR(model string) Experiment {
 	}
 }
 
-// Features returns settings for a linear model on fixed image features, such as those of package data/scatter. They
-// equal the settings of [Network] for the data set, apart from the model. The paper has no such experiment.
+// Features returns settings for a linear model on image features that are not trained, such as those of package
+// data/scatter. Apart from the model, they are the settings of [Network] for the data set. The paper has no such
+// experiment.
 func Features(dataset string) train.Spec {
 	s := Network(train.Softmax, dataset)
 	s.FeatureMap = "hog:4:8"
@@ -152,7 +155,7 @@ func Features(dataset string) train.Spec {
 }
 
 // Network returns the paper's settings for a network on the data set mnist or cifar10. The clipping norm is C = 0.025
-// for both. δ is 1/N, as in the paper.
+// for both data sets. δ is 1/N for N records, as in the paper.
 func Network(model, dataset string) train.Spec {
 	basics := paper.MNIST()
 	if dataset == "cifar10" {
@@ -175,15 +178,16 @@ func WhoseK(dataset string) string {
 	return "the settings' K"
 }
 
-// Has reports whether the paper has an experiment on the data set. For a synthetic stand-in, it reports whether the
-// paper has one on the real data set.
+// Has reports whether the paper has an experiment on the data set. For a synthetic stand-in such as synth-mnist, it
+// reports whether the paper has an experiment on the real data set.
 func Has(dataset string) bool {
 	return slices.ContainsFunc(Experiments(), func(s Experiment) bool { return s.Train.Data == synth.StandsInFor(dataset) })
 }
 
-// Of returns the paper's experiment with a model on a data set. If the model or the data set is "", Of uses the usual
-// one for the other. If the paper has no such experiment, Of returns the first one with this model, or else the first
-// one on this data set, or else ridge logistic regression on phishing, but with the given names.
+// Of returns the paper's experiment with a model on a data set. An empty model means the usual one for the data set,
+// and an empty data set the usual one for the model. If the paper has no such experiment, Of returns a similar one
+// with the given names put in: the first with this model, or else the first on this data set, or else ridge logistic
+// regression on phishing.
 func Of(model, dataset string) Experiment {
 	known := append(Experiments(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
 		CIFAR(train.AlexNetDropout), CIFAR(train.ConvNet), MNIST(train.ConvNet))
@@ -210,8 +214,7 @@ func Of(model, dataset string) Experiment {
 	return s
 }
 
-// Train returns the paper's parameters for a model on a data set. If the model or the data set is "", Train uses the
-// usual one for the other. If the paper has no such experiment, the parameters are those of the experiment that Of
-// returns. The step size of networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and β =
-// 0.01.
+// Train returns the paper's parameters for a model on a data set. An empty model or dataset means the usual one, see
+// Of. If the paper has no such experiment, the parameters are those of the similar experiment that Of returns. The
+// step size of networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and β = 0.01.
 func Train(model, dataset string) train.Spec { return Of(model, dataset).Train }

@@ -22,16 +22,16 @@ type timedSpec struct {
 	Machine string `json:"machine,omitempty"`
 }
 
-// Timed is the accuracy of a run at several times of its clock. Evaluation j, from 0, is of the server's model when
-// it contains the fraction j/looks of all updates. So the number of updates between two evaluations is always the
-// same, but the time between them is not.
+// Timed is the accuracy of a run at several times of its clock. Evaluation j, from 0 to looks (see OfTimed), is of
+// the server's model when it contains the fraction j/looks of all updates. The same number of updates lies between
+// any two consecutive evaluations, but not the same time.
 type Timed struct {
 	Rounds    int           `json:"rounds"`    // rounds of each client
 	TestRows  int           `json:"test_rows"` // how many rows the model is evaluated on
 	Clock     sim.Time      `json:"clock"`     // time at the end
 	At        []sim.Time    `json:"at"`        // time of each look
 	Accuracy  []float64     `json:"accuracy"`
-	Diverged  bool          `json:"diverged,omitempty"` // whether it diverged; later accuracies are then 0
+	Diverged  bool          `json:"diverged,omitempty"` // whether the run diverged; accuracies after that are 0
 	Staleness sim.Staleness `json:"staleness"`          // rounds of all clients by their lag i − k
 	Busy      []sim.Time    `json:"busy"`               // time that each client spent computing
 	Absent    []sim.Time    `json:"absent,omitempty"`   // time that each client was away; nil if no client leaves
@@ -39,8 +39,8 @@ type Timed struct {
 	Paid      *Paid         `json:"paid,omitempty"`     // what the run released and costs, if sizes adapt
 }
 
-// OfTimed returns the cell whose result is a [Timed]: a training on a virtual or real clock. Its model is evaluated
-// looks+1 times: at the start, and at looks later times, see Timed.
+// OfTimed returns the cell whose result is a [Timed]: a training on a virtual or real clock. The model is evaluated
+// looks+1 times: at the start and at looks later times, see Timed.
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 	c := clockCellOf(timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
 		spec, source)
@@ -153,7 +153,8 @@ func (t *Timed) Waiting(client int) float64 {
 	return 1 - float64(took)/float64(t.Done[client])
 }
 
-// Idle returns the mean of Waiting over all clients, in [0, 1].
+// Idle returns the fraction of its time, in [0, 1], that a client spent waiting, averaged over all clients: see
+// Timed.Waiting.
 func (t *Timed) Idle() float64 {
 	sum := 0.0
 	for client := range t.Busy {
@@ -173,7 +174,7 @@ func (t *Timed) Lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// AccuracyAt returns the accuracy that the last evaluation at or before the time now measured.
+// AccuracyAt returns the accuracy of the last evaluation whose time is at or before now.
 func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {
@@ -185,8 +186,8 @@ func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	return accuracy
 }
 
-// Reaches returns the time of the first evaluation with an accuracy of at least target. It returns false if there is
-// none, or if the run diverged.
+// Reaches returns the time of the first evaluation with an accuracy of at least target. It returns false if no
+// evaluation has such an accuracy, or if the run diverged.
 func (t *Timed) Reaches(target float64) (sim.Time, bool) {
 	if t.Diverged {
 		return 0, false

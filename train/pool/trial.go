@@ -82,8 +82,8 @@ func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Opt
 }
 
 // Curves trains every spec and returns the learning curves in the order of specs, and the work that they took. Each
-// curve has a point at the start and the given number of later points. Finished trainings are kept in the folder of
-// the options, see [Trials].
+// curve has the accuracy at the start and at points later times. Finished trainings are kept in o.Folder, see
+// [Trials].
 func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o Options) (
 	[]*Curve, Spent, error,
 ) {
@@ -94,8 +94,9 @@ func Curves(ctx context.Context, source *train.Source, specs []train.Spec, point
 	return results[*Curve](ctx, o.grid(), cells)
 }
 
-// Utilities computes one line of a utility graph (see [UtilitySpec]) for each spec and returns them in order, and the
-// work that they took. Finished lines are kept in the folder of the options, see [Trials].
+// Utilities computes a line of a utility graph for each spec: the accuracies that a model, trained without noise,
+// keeps under added noise (see [UtilitySpec]). It returns the lines in the order of specs, and the work that they
+// took. Finished lines are kept in o.Folder, see [Trials].
 func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o Options) (
 	[]*Utility, Spent, error,
 ) {

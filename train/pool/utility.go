@@ -17,9 +17,9 @@ import (
 )
 
 // UtilitySpec describes one line of a utility graph (paper, Section "Utility Graph"), which shows how much accuracy a
-// trained model keeps under noise. A model w* is trained with clipping norm C and without noise. Then noise n ~ N(0,
-// C²σ²I) is added to its parameters, without scaling. The graph has the test accuracy of w* + n as a fraction of that
-// of w*.
+// trained model keeps when noise is added to its parameters. A model w* is trained with clipping norm C and without
+// noise. Then noise n ~ N(0, C²σ²I) is added to its parameters, without scaling. The graph has the test accuracy of
+// w* + n as a fraction of that of w*.
 type UtilitySpec struct {
 	Train  train.Spec `json:"train"`  // the training of w*; its σ is 0
 	Sigmas []float64  `json:"sigmas"` // noise multipliers σ ≥ 0 to try
@@ -42,8 +42,8 @@ func (s UtilitySpec) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Utility is one line of a utility graph: the accuracy of a trained model w* without noise, and its accuracies when
-// noise of each tried σ is added to its parameters.
+// Utility is one line of a utility graph: the accuracy of a model w* that was trained without noise, and the
+// accuracies when noise is added to its parameters, for each σ that was tried.
 type Utility struct {
 	Clip     float64        `json:"clip"`
 	Accuracy float64        `json:"accuracy"`    // test accuracy of w*
@@ -67,8 +67,9 @@ func (s UtilitySpec) plain() train.Spec {
 	return spec
 }
 
-// Run trains a model w* without noise. For each σ of s.Sigmas it adds N(0, C²σ²) to every parameter of w*, s.Draws
-// times, and returns the test accuracies. It calls progress with the fraction of the work that is done.
+// Run trains a model w* without noise. For each σ of s.Sigmas it adds noise N(0, C²σ²) to every parameter of w*,
+// where C is the clipping norm of s.Train. It does so s.Draws times and returns the test accuracies. It calls
+// progress with the fraction of the work that is done.
 func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Perf, progress func(part float64),
 	keep train.Keep) (*Utility, error) {
 	if err := s.Validate(); err != nil {
@@ -124,8 +125,8 @@ type utilityCellSpec struct {
 	Data string      `json:"data_sha256"`
 }
 
-// OfUtility returns the cell whose result is a [Utility]: how much accuracy a trained model keeps under
-// noise.
+// OfUtility returns the cell whose result is a [Utility]: how much accuracy a model, trained without noise, keeps
+// when noise is added to its parameters.
 func OfUtility(spec UtilitySpec, source *train.Source) Cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
 	c := cellOf(utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()}, spec.Train, source)
