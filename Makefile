@@ -191,8 +191,8 @@ results: build ## Make all committed figures and tables again, from the real dat
 	$(BIN) figures phishing-logreg-runners phishing-logreg-throughput '*-logreg-wstar' 'phishing-course*' --out results --seeds $(SEEDS)
 	$(BIN) figures phishing-budget phishing-equal-epsilon mushrooms-budget mushrooms-equal-epsilon --out results --seeds $(SEEDS)
 	$(BIN) figures mnist-lenet-utility 'mnist-lenet-sample-size*' mnist-lenet-delay 'mnist-lenet-stragglers*' mnist-lenet-runners --out results --seeds $(NETWORK_SEEDS)
-	$(BIN) figures 'mnist-*epsilon' mnist-budget --out results --seeds $(NETWORK_SEEDS)
-	$(BIN) figures mnist-lenet-wstar mnist-lenet-step-size --out results --seeds 1
+	$(BIN) figures 'mnist-*epsilon' mnist-lenet-step-size mnist-budget --out results --seeds $(NETWORK_SEEDS)
+	$(BIN) figures mnist-lenet-wstar --out results --seeds 1
 	$(BIN) figures cifar10-alexnet-sample-size --out results --seeds 1 --sizes $(CIFAR_SIZES)
 	$(BIN) figures cifar10-alexnet-sample-size cifar10-alexnet-sample-size-equal --out results/cifar10-twentieth --seeds 1 --scale 0.05
 	$(BIN) figures cifar10-alexnet-utility cifar10-alexnet-epsilon --out results --seeds 1
