@@ -20,8 +20,8 @@
 // The next stage depends on what was released, so an accountant for rounds that are fixed beforehand does
 // not cover it. Instead, every record has one filter (closedform.Budget or rdp.Filter), fixed before the
 // first release. Every round of every client that holds the record must pass the filter before it is run.
-// So nothing is released beyond the target ε. If the whole budget goes into one stage, nothing depends on
-// a release, and package pld certifies the stage instead ([Account.Once]).
+// So nothing is released beyond the target ε. If the whole budget goes into one stage, no plan depends on
+// a release. No filter is needed then, and package dp/pld certifies the stage (see [Account.Once]).
 //
 // The journal has everything on which later steps depend. So a run that was killed can continue, and its model has
 // the same bits as without the interruption.
