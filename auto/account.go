@@ -23,7 +23,7 @@ import (
 // one account counts the rounds of all of them, with the strictest budget that any client asked for.
 type Account struct {
 	Clients []int   `json:"clients"`
-	Records int     `json:"records"` // N_c of each client
+	Records int     `json:"records"` // number of records of each client, N_c
 	Epsilon float64 `json:"epsilon"` // ε_target
 	Delta   float64 `json:"delta"`   // δ_target
 	// Group is the largest number of records of a person, if the budget protects persons; see

@@ -221,7 +221,7 @@ func (c Client) check() []error {
 // Public holds the facts about the data that [Run] treats as public: the numbers of records, the shape of a record,
 // and a digest. (ε, δ) does not protect them.
 type Public struct {
-	Data     string `json:"data_sha256"` // SHA-256 of the data set; only used to check that it is the same
+	Data     string `json:"data_sha256"` // SHA-256 of the data set; used to check that a folder is continued with the same data
 	Records  int    `json:"records"`     // N, the number of training records of each client
 	HeldOut  []int  `json:"held_out"`    // number of held-out records of each client
 	Features int    `json:"features"`

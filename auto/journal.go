@@ -44,8 +44,7 @@ type JournalTask struct {
 	End string `json:"end,omitempty"`
 }
 
-// JournalFile is the name of the file in Options.Dir that holds the Journal of a loop. maxJournal is
-// its largest size in bytes.
+// JournalFile is the name of the file in [Options].Dir in which [Run] keeps its [Journal].
 const (
 	JournalFile = "journal.json"
 	maxJournal  = 64 << 20

@@ -54,7 +54,7 @@ type ClientReport struct {
 	// error.
 	Satisfied   bool    `json:"satisfied"`
 	Short       string  `json:"short,omitempty"`   // why it is not satisfied
-	HeldOut     float64 `json:"held_out_accuracy"` // on its held-out records
+	HeldOut     float64 `json:"held_out_accuracy"` // task's metric on its held-out records
 	HeldOutRows int     `json:"held_out_rows"`
 	Distinct    int     `json:"held_out_distinct_rows"`
 	Baseline    float64 `json:"held_out_baseline"` // accuracy of always predicting their most frequent class
@@ -185,8 +185,8 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	return r, err
 }
 
-// OfData adds the data set's note to the report and to its privacy statement. The note says what (ε, δ) does not
-// cover.
+// OfData adds the note of the data set (d.Note) to the report and to its privacy statement. The note says what else
+// about the data (ε, δ) does not cover.
 func (r *Report) OfData(d *data.Dataset) {
 	r.Synthetic, r.DataNote = d.Synthetic, d.Note
 	if d.Note != "" {
@@ -195,8 +195,8 @@ func (r *Report) OfData(d *data.Dataset) {
 }
 
 // Save writes the model of the last stage to the file path, for [train.OpenModel]. The file also has the description
-// of the model's inputs (in) and the privacy bound. The file is written atomically: after a crash, it is whole or
-// missing. A report without a model is an error.
+// of the model's inputs (in) and the privacy bound. The file is written atomically: after a crash, path has the whole
+// new file or what it had before. A report without a model is an error.
 func (r *Report) Save(path string, in train.Inputs) error {
 	if r.params == nil {
 		return errors.New("save: the report has no model")

@@ -33,7 +33,7 @@ type Probe struct {
 type Graph struct {
 	Clips, Sigmas []float64
 	Draws         int // number of noise draws at each point
-	GradComps     int // K of each client, for the model without noise
+	GradComps     int // number of gradients that each client computes for the model without noise
 }
 
 // NewProbe returns a [Probe] that trains on the task's own records. They must be public, because no (ε, δ)

@@ -33,7 +33,7 @@ type Announcement struct {
 	Delta    float64    `json:"delta"`
 	Rounds   int        `json:"rounds"`   // T, of each client
 	Params   int        `json:"params"`   // the model's length
-	Records  int        `json:"records"`  // N_c that the server assumes for each client
+	Records  int        `json:"records"`  // number of training records of each client, N_c, that the server assumes
 	Features int        `json:"features"` // of a record as it is read
 	// Labels has the label of each class of the run's records. The labels are public: a client uses
 	// them to read its own records. A client with other labels would train other classes.

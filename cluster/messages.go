@@ -88,7 +88,7 @@ type ClientStatus struct {
 	Next     int     `json:"next"`    // the first round whose update the server does not have
 	Covered  int     `json:"covered"` // the server has saved all rounds below this number
 	Oldest   int     `json:"oldest"`  // the first round that its journal can send again, by its last hello message
-	Lost     int     `json:"lost"`    // how many rounds from Next on are lost
+	Lost     int     `json:"lost"`    // how many rounds from Next on are lost, see [ErrLost]
 	Newest   int     `json:"newest"`  // number k of the newest global model that it has received, by its last hello message
 	Life     int     `json:"life"`
 	Heard    float64 `json:"heard_seconds_ago"` // -1 if never since the server started

@@ -15,6 +15,6 @@ type (
 	Style = plots.Style
 	// Origin says when and by which program a result was made, on which machine, and in how much time.
 	Origin = results.Origin
-	// Data describes the data of a result.
+	// Data describes the data set from which a result was made.
 	Data = results.Data
 )

@@ -32,8 +32,8 @@ type DelaySpec struct {
 var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
 // DefaultDelaySpec returns a comparison of the [DefaultDelays] for a model on a data set. It has the paper's
-// parameters, and some clients or rounds are much slower than others (stragglers). If the model or the data set is
-// "", the usual one for the other is used.
+// parameters, and random compute times of which some are much longer than the others (stragglers). If the model or
+// the data set is "", the usual one for the other is used.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
 	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3,
 		Margin: DefaultMargin}

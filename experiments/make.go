@@ -31,13 +31,13 @@ type MakeOptions struct {
 	Out   string  // folder that gets a folder for each figure
 	Seeds int     // number of seeds, in [1, 10000]; the seeds are 1, 2, …
 	Scale float64 // fraction of each training's gradients (K) that is computed, in (0, 1]
-	Sizes []int   // sample sizes of sweeps; nil means the paper's, or the usual ones for custom data
+	Sizes []int   // batch sizes for figures that compare them; nil means the paper's, or the usual ones for custom data
 	// Epsilon is the certified ε of a record at which sample sizes are compared; 0 means that of the
 	// experiment's own training.
 	Epsilon float64
-	// Add computes only those series of a figure that its folder does not have yet. Use it to add a method
-	// to a committed figure: the existing series keep their values and settings. Only figures of budgets
-	// support it, and the folder must have been made from the same data with the same seeds.
+	// Add computes only those series of a figure that its folder does not have yet. Use it to add a method to an
+	// existing figure, whose series keep their values and settings. Only figures that compare privacy budgets support
+	// Add. The figure must have been made from the same data with the same seeds.
 	Add     bool
 	Workers int // largest number of trainings at the same time; memory may limit it further
 	// Runner is the runner of the trainings: "" or train.VirtualRunner, or train.HogwildRunner. Results of hogwild

@@ -71,7 +71,8 @@ type gridSetting struct {
 
 func (s gridSetting) gradients() int { return s.spec.GradComps * s.spec.Clients }
 
-// GridWinner is the best setting by the accuracy on held-out rows, with its accuracies on the test set.
+// GridWinner is one of the two settings that [AgainstGrid] compares, with its accuracy on held-out rows and its
+// accuracies on the test set.
 type GridWinner struct {
 	Setting   train.Spec `json:"setting"`
 	HeldOut   float64    `json:"held_out_accuracy"` // held-out accuracy by which the setting was chosen

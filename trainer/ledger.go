@@ -76,7 +76,7 @@ const (
 	noteUnfinished = "a private training that did not finish counts with its whole plan, and with more if it reported more"
 )
 
-// ReadLedger reads the ledger of a folder. Without a file it returns an empty ledger. A damaged file is an
+// ReadLedger reads the ledger of a folder. If dir has no ledger, it returns an empty one. A damaged ledger is an
 // error.
 func ReadLedger(dir string) (*Ledger, error) {
 	path := filepath.Join(dir, LedgerFile)

@@ -134,8 +134,9 @@ func (t Task) Validate() error {
 type Options struct {
 	// Limit is the longest time of one run of the script, in [MinLimit, MaxLimit]. 0 means MaxLimit.
 	Limit time.Duration
-	// Dir is the folder for the results of public trainings and for the ledger. With "", public trainings
-	// are not kept and private ones are refused. The caller must hold the lock of the folder.
+	// Dir is the folder for the results of public trainings and for the ledger. With "", public trainings are not
+	// kept and private ones are refused. The caller must ensure that no other process uses the folder at the same
+	// time.
 	Dir string
 	// Stderr gets what the script prints to stderr, up to MaxStderr bytes of each run. It may be nil.
 	Stderr io.Writer
