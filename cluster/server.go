@@ -70,8 +70,9 @@ func (o ServeOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// LeastSilence is the smallest value, other than 0, of ServeOptions.ExpelAfter and JoinOptions.GiveUpAfter. A server
-// may expel a client, and a client may give up a server, only after a silence of at least this time.
+// LeastSilence (5 seconds) is the smallest value, other than 0, of ServeOptions.ExpelAfter and
+// JoinOptions.GiveUpAfter. A server may expel a client, and a client may give up a server, only after a silence of at
+// least this time.
 const LeastSilence = 5 * beat
 
 // point is a place in the code at which a test stops a process.

@@ -23,8 +23,8 @@ const mostSeedsAdvised = 200
 
 // DelayVerdict says which delays a training tolerates. For each delay and seed, the verdict uses the difference
 // between the final accuracy with this delay and the final accuracy of the synchronous run. The verdict compares the
-// mean difference over seeds with the margin, by Student's t distribution. This assumes that the differences are
-// about normal.
+// mean difference over seeds with the margin, by Student's t distribution. The test assumes that the differences are
+// about normally distributed.
 type DelayVerdict struct {
 	Text       string  `json:"text"`
 	Margin     float64 `json:"margin"`     // how much accuracy a delay may lose

@@ -135,7 +135,7 @@ type PredictionCheck struct {
 	propose.Prediction
 	Proxy   float64 `json:"proxy"`         // batch size of the proxies (cheaper trainings), as a fraction of the setting's batch size
 	Real    float64 `json:"test_accuracy"` // of one training of the setting
-	Utility float64 `json:"utility_graph"` // accuracy of a model trained without noise, after noise was added to it once; see pool.UtilitySpec
+	Utility float64 `json:"utility_graph"` // mean accuracy of a model trained without noise, after noise was added to its parameters; see pool.UtilitySpec
 	Short   float64 `json:"short_run"`     // accuracy after an eighth of the rounds
 }
 

@@ -96,8 +96,8 @@ func CheckGridTimes(times float64) error {
 }
 
 // AgainstGrid compares the first proposal for the request with the best setting of the grid g. All settings of the
-// grid are trained in full, each with several seeds. The number of seeds is chosen so that the grid takes at least
-// times as much arithmetic as the search for the proposal. times must be in [1, 1000].
+// grid are trained in full, each with several seeds. The argument times, in [1, 1000], sets the number of these
+// seeds: the arithmetic for the grid is at least that of the search for the proposal, multiplied by times.
 //
 // The proposal and the best setting are both chosen by accuracy on held-out rows. Then the accuracy of
 // both is measured on the test set, in testSeeds trainings with other seeds, in [2, 100]. The request must
