@@ -23,19 +23,19 @@ import (
 // one account counts the rounds of all of them, with the strictest budget that any client asked for.
 type Account struct {
 	Clients []int   `json:"clients"`
-	Records int     `json:"records"` // N_c of each client
+	Records int     `json:"records"` // number of records of each client, N_c
 	Epsilon float64 `json:"epsilon"` // ε_target
 	Delta   float64 `json:"delta"`   // δ_target
 	// Group is the largest number of records of a person, if the budget protects persons; see
 	// train.Spec.AtMost. 0 means that it protects single records. No filter covers persons, so Once must
 	// then be true.
 	Group int `json:"group,omitempty"`
-	// Once says that the account pays for a single stage, which is fixed before its first release. No
-	// filter is needed then, and package pld certifies the budget. The stage needs less noise than under a
-	// filter, by about a tenth at small ε.
+	// Once says that the account pays for a single stage, whose plan is fixed before its first release. No filter is
+	// needed then, and package dp/pld certifies the ε. The stage needs less noise than with a filter, by about a
+	// tenth at small ε.
 	Once bool `json:"once,omitempty"`
-	// Orders are the orders of the Rényi filter (rdp.Filter). If there are none and Once is false, the
-	// budget is a closedform.Budget.
+	// Orders are the orders of the Rényi filter (rdp.Filter) that stops the rounds when the budget is spent. If there
+	// are no orders and Once is false, a closedform.Budget does this.
 	Orders []float64 `json:"orders,omitempty"`
 }
 

@@ -20,11 +20,11 @@
 // The next stage depends on what was released, so an accountant for rounds that are fixed beforehand does
 // not cover it. Instead, every record has one filter (closedform.Budget or rdp.Filter), fixed before the
 // first release. Every round of every client that holds the record must pass the filter before it is run.
-// So nothing is released beyond the target ε. If the whole budget goes into one stage, nothing depends on
-// a release, and package pld certifies the stage instead ([Account.Once]).
+// So nothing is released beyond the target ε. If the whole budget goes into one stage, no plan depends on
+// a release. No filter is needed then, and package dp/pld certifies the stage (see [Account.Once]).
 //
-// The journal has everything on which later steps depend, so a run that is killed continues to the same
-// bits.
+// The journal has everything on which later steps depend. So a run that was killed can continue, and its model has
+// the same bits as without the interruption.
 package auto
 
 import (
@@ -48,18 +48,19 @@ type Strategy string
 
 // These are the values of [Strategy].
 const (
-	// Paper takes the noise multiplier σ and the batch size s from the paper's Theorem simpleF. It uses the largest
-	// batch size that the theorem allows for the ε that belongs to σ, and therefore the fewest rounds. Later stages can
-	// have less noise. A closedform.Budget counts the spent budget.
+	// Paper plans by the paper's Theorem simpleF. It chooses the noise multiplier σ from the utility graph (see
+	// [Outlook]). The theorem gives an ε for σ, and Paper uses the largest batch size that the theorem allows for
+	// this ε, and therefore the fewest rounds. Later stages can have less noise. A closedform.Budget counts the spent
+	// budget.
 	Paper Strategy = "paper"
-	// PaperTarget is like Paper, but the batch size of a stage comes from the client's target epsilon
-	// instead of the ε that belongs to σ: the largest batch size that the theorem allows for the target.
-	// This is how the paper's text describes its calculator. By the theorem, no second stage is then possible.
+	// PaperTarget is like Paper, but the batch size of a stage is the largest that the theorem allows for the
+	// client's target epsilon. This is how the paper's text describes its calculator. By the theorem, no second stage
+	// is then possible.
 	PaperTarget Strategy = "paper-target"
 	// Tight takes a batch size s and a number of rounds T with nearly the largest signal s√T/σ (sum of gradients
-	// compared with noise) within the budget, and then the least noise σ that the budget allows. It spends the whole
-	// budget in one training, unless the task asks for several, or the utility graph of its own data says that the target
-	// needs less.
+	// compared with noise) within the budget, and then the least noise multiplier σ that the budget allows. It spends
+	// the whole budget in one training. There are two exceptions: the task asks for several stages, or a utility
+	// graph of the task's own data predicts that a cheaper training reaches the target.
 	Tight Strategy = "tight"
 	// Default is common practice, for comparison: batches of 256 records for 15 epochs, in one training with the
 	// noise that uses the whole budget.
@@ -71,8 +72,8 @@ func Strategies() []Strategy { return []Strategy{Paper, PaperTarget, Tight, Defa
 // ByTheorem reports whether the strategy is one of the paper's, which plan by Theorem simpleF and a utility graph.
 func (s Strategy) ByTheorem() bool { return s == Paper || s == PaperTarget }
 
-// Schedule returns spec with the strategy's usual schedule of step sizes: decreasing to 0 for Tight,
-// constant for Default, and unchanged for those of the paper.
+// Schedule returns spec with the strategy's usual schedule of step sizes: decreasing to 0 for Tight and constant for
+// Default. For Paper and PaperTarget, spec is returned unchanged.
 func (s Strategy) Schedule(spec train.Spec) train.Spec {
 	switch s {
 	case Tight:
@@ -92,8 +93,8 @@ type Client struct {
 	Records  int     `json:"records,omitempty"` // N_c: only the first N_c of its records are used; 0 means all
 }
 
-// Task is the input of [Run]: train a model until every client has its target accuracy or has spent its
-// budget.
+// Task is the input of [Run]. It asks for a model that reaches the target accuracy of every client within the
+// client's privacy budget.
 type Task struct {
 	// Spec is the training: model, data, partition, held-out records, seed. NoiseMultiplier and Run
 	// must be 0, because the loop finds the noise and numbers the releases. With SeedFromOS, a separate
@@ -102,9 +103,9 @@ type Task struct {
 	Spec     train.Spec `json:"config"`
 	Strategy Strategy   `json:"strategy"`
 	Clients  []Client   `json:"clients"` // as many as Spec.Clients
-	// Stages is the number of stages, in [1, 6], that share the whole budget, each with twice as much as
-	// the one before. Only the strategy Tight supports it. If it is 0, there is one stage for the whole
-	// budget, or a cheaper stage comes first if that may be enough.
+	// Stages is the number of stages, in [1, 6], that share the whole budget. Each stage gets twice as much of it as
+	// the stage before. Only the strategy Tight supports Stages > 0. If Stages is 0, one stage uses the whole budget.
+	// With the strategy Tight, a cheaper stage may come first if that may be enough.
 	Stages int `json:"stages,omitempty"`
 	// Clip and Eta0 are the clipping norm C and the step size η₀ of all stages; 0 means that the utility
 	// graph (see [Outlook]) finds them.
@@ -115,9 +116,10 @@ type Task struct {
 // mostPlanned limits Task.Stages: the first of more stages would use less than [leastShare].
 const mostPlanned = 6
 
-// NewTask returns the task of these clients. spec describes a training for spec.Clients clients. NewTask sets its
-// number of clients to len(clients), and changes the gradients of each so that together they compute as many as
-// before. It adapts the schedule of step sizes to that, and removes the noise multiplier.
+// NewTask returns a task for the given clients. spec describes a training for spec.Clients clients. NewTask changes
+// the copy of spec in the task as follows. It sets the number of clients to len(clients), and scales the number of
+// gradients of each client so that all clients together compute as many as before. It adapts the schedule of step
+// sizes to the new number of rounds of a client, and sets the noise multiplier to 0.
 func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 	share := float64(max(1, len(clients))) / float64(spec.Clients)
 	spec.NoiseMultiplier, spec.Clients = 0, len(clients)
@@ -219,7 +221,7 @@ func (c Client) check() []error {
 // Public holds the facts about the data that [Run] treats as public: the numbers of records, the shape of a record,
 // and a digest. (ε, δ) does not protect them.
 type Public struct {
-	Data     string `json:"data_sha256"` // SHA-256 of the data set; only used to check that it is the same
+	Data     string `json:"data_sha256"` // SHA-256 of the data set; used to check that a folder is continued with the same data
 	Records  int    `json:"records"`     // N, the number of training records of each client
 	HeldOut  []int  `json:"held_out"`    // number of held-out records of each client
 	Features int    `json:"features"`
@@ -256,8 +258,8 @@ func (p Public) check(t Task) error {
 	return errors.Join(errs...)
 }
 
-// Trainer trains the stages of a task, and measures the accuracy of models. [NewTrainer] makes one. Its results may
-// depend only on its arguments and the data, so that a stage that runs again gives the same bits.
+// Trainer trains the stages of a task, and measures the accuracy of models. [NewTrainer] makes one. The results of a
+// Trainer may depend only on the arguments and the data, so that a stage that runs again gives the same bits.
 type Trainer interface {
 	// Train runs the stage from the global model initial, or from the default model if it is nil. It
 	// returns the global model at the end of the stage.
@@ -297,7 +299,8 @@ type Point struct {
 	Accuracy float64 `json:"accuracy"`
 }
 
-// Question asks a [Utility] which accuracies to expect in a task, for several amounts of noise.
+// Question is the argument of a [Utility]: the task whose accuracies are to be estimated, with what is public about
+// its data.
 type Question struct {
 	Task   Task
 	Public Public
@@ -308,18 +311,18 @@ type Question struct {
 	Least              float64
 }
 
-// Outlook is the utility graph, which answers a [Question]: the accuracies to expect with several clipping
-// norms and noise multipliers.
+// Outlook is a utility graph: the accuracies to expect of a task with several clipping norms and noise multipliers. A
+// [Utility] makes it before any private training.
 type Outlook struct {
 	Points    []Point `json:"points"`
-	GradComps int     `json:"grad_computations"` // K of a stage, of each client
+	GradComps int     `json:"grad_computations"` // gradients that each client computes in a stage
 	Of        string  `json:"of"`                // description of the records that were used
-	// Same reports whether the accuracies were estimated on the task's own data. If they were not, use the
-	// points only to choose settings: the task may reach other accuracies.
+	// Same reports whether the accuracies were estimated on the task's own data. If Same is false, use the points
+	// only to choose settings, because the task may reach other accuracies on its own data.
 	Same bool `json:"same"`
 }
 
-// Utility makes the utility graph: it estimates, before any private training, the accuracies to expect of
-// a task with several amounts of noise. It must use public records only. See [Probe.Utility] and
-// [UsualSteps].
+// Utility is a function that estimates, before any private training, the accuracies to expect of a task with several
+// amounts of noise (the utility graph). The function must use public records only. This package has two:
+// [Probe.Utility], which trains on public records, and the result of [UsualSteps], which trains nothing.
 type Utility func(ctx context.Context, q Question) (Outlook, error)

@@ -56,8 +56,9 @@ func checkClients(n int) error {
 	return nil
 }
 
-// NewClients returns n clients with the given budgets and target accuracies. Each list has one value for
-// all clients, or one for each client; deltas may be empty. The error lists all problems.
+// NewClients returns n clients with the given budgets and target accuracies. Each list has one value for all clients,
+// or n values, one for each client. deltas may also be empty, which means 1/N_c (see [Client]). The error lists all
+// problems.
 func NewClients(n int, epsilons, deltas, accuracies []float64) ([]Client, error) {
 	if err := checkClients(n); err != nil {
 		return nil, err

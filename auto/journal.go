@@ -22,9 +22,10 @@ import (
 	"proactivedp/train"
 )
 
-// Journal is the stored record of a call of [Run]: the promised budgets, the tasks and the stages (trainings). It
-// holds everything on which the next step depends, so Run can continue from it. Run writes each stage to the journal
-// before the stage starts, and never removes one. The spent part of the budgets is computed from the stages.
+// Journal is what [Run] stores in its folder: the promised budgets, the tasks and the stages (trainings). The journal
+// holds everything on which the next step depends, so a later call of Run can continue from it. Run writes each stage
+// to the journal before the stage starts, and never removes one. The spent part of the budgets is computed from the
+// stages.
 type Journal struct {
 	Public   Public        `json:"public"`
 	Seed     uint64        `json:"seed"`
@@ -33,19 +34,17 @@ type Journal struct {
 	Stages   []Stage       `json:"stages"`
 }
 
-// JournalTask is a task in a [Journal]. Outlook has the accuracies that were expected before the first training, and
-// the other fields say how the task ended.
+// JournalTask is a task in a [Journal]. Outlook has the accuracies that were expected before the first training.
 type JournalTask struct {
 	Task
 	Outlook    Outlook `json:"outlook"`
-	SampleSize int     `json:"sample_size,omitempty"` // s of each of its stages, and Rounds is T; both are 0 for the strategies of the paper
+	SampleSize int     `json:"sample_size,omitempty"` // batch size of each of its stages; Rounds is their number of rounds; both are 0 for the strategies of the paper
 	Rounds     int     `json:"rounds,omitempty"`
 	// End says why the task ended. It is "" while the task is under way.
 	End string `json:"end,omitempty"`
 }
 
-// JournalFile is the name of the file in Options.Dir that holds the Journal of a loop. maxJournal is
-// its largest size in bytes.
+// JournalFile is the name of the file in [Options].Dir in which [Run] keeps its [Journal].
 const (
 	JournalFile = "journal.json"
 	maxJournal  = 64 << 20

@@ -54,7 +54,7 @@ type ClientReport struct {
 	// error.
 	Satisfied   bool    `json:"satisfied"`
 	Short       string  `json:"short,omitempty"`   // why it is not satisfied
-	HeldOut     float64 `json:"held_out_accuracy"` // on its held-out records
+	HeldOut     float64 `json:"held_out_accuracy"` // task's metric on its held-out records
 	HeldOutRows int     `json:"held_out_rows"`
 	Distinct    int     `json:"held_out_distinct_rows"`
 	Baseline    float64 `json:"held_out_baseline"` // accuracy of always predicting their most frequent class
@@ -65,18 +65,18 @@ type ClientReport struct {
 
 // StageReport describes one stage (training): its settings, its work, and how much of each budget is spent after it.
 type StageReport struct {
-	Number int `json:"stage"` // number among the stages of all tasks, from 0
+	Number int `json:"stage"` // number of the stage, from 0, counted over all tasks of the folder
 	Stage
 	GradComps int `json:"grad_computations"` // of all clients that took part
 	// Used is, for each client, the fraction of its records' budget that is spent after the stage.
 	Used []float64 `json:"used"`
 }
 
-// Privacy is the guarantee for each record, for everything that was released in this task and in
-// earlier tasks of the same folder.
+// Privacy is the privacy guarantee of a [Report] for each record. It covers everything that was released in this task
+// and in earlier tasks of the same folder.
 type Privacy struct {
-	EpsilonUpper float64         `json:"epsilon_upper"` // largest of any account
-	Delta        float64         `json:"delta"`         // largest of any account, so that it holds for all
+	EpsilonUpper float64         `json:"epsilon_upper"` // the largest ε of any account
+	Delta        float64         `json:"delta"`         // the largest δ of any account, so that (EpsilonUpper, Delta) holds for all
 	Kind         dp.Kind         `json:"kind"`
 	Accountant   string          `json:"accountant"`
 	Adjacency    dp.Adjacency    `json:"adjacency"`
@@ -185,8 +185,8 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	return r, err
 }
 
-// OfData adds the data set's note to the report and to its privacy statement. The note says what (ε, δ) does not
-// cover.
+// OfData adds the note of the data set (d.Note) to the report and to its privacy statement. The note says what else
+// about the data (ε, δ) does not cover.
 func (r *Report) OfData(d *data.Dataset) {
 	r.Synthetic, r.DataNote = d.Synthetic, d.Note
 	if d.Note != "" {
@@ -194,9 +194,9 @@ func (r *Report) OfData(d *data.Dataset) {
 	}
 }
 
-// Save writes the last model to the file path, atomically; train.OpenModel reads it. The file also has the
-// description of the model's inputs (in), and the privacy bound of everything in it. A report without a
-// model is an error.
+// Save writes the model of the last stage to the file path, for [train.OpenModel]. The file also has the description
+// of the model's inputs (in) and the privacy bound. The file is written atomically: after a crash, path has the whole
+// new file or what it had before. A report without a model is an error.
 func (r *Report) Save(path string, in train.Inputs) error {
 	if r.params == nil {
 		return errors.New("save: the report has no model")
@@ -344,7 +344,8 @@ func list(accuracy []float64, metric models.Metric) string {
 	return strings.Join(texts, ", ")
 }
 
-// Unsatisfied says why the first unsatisfied client is not satisfied. It returns "" if all are.
+// Unsatisfied returns a text that names the first client that is not satisfied, and the reason. If all clients are
+// satisfied, it returns "".
 func (r *Report) Unsatisfied() string {
 	for i, c := range r.Clients {
 		if !c.Satisfied {

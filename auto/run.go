@@ -61,15 +61,16 @@ func (r *Refusal) Error() string {
 
 func (r *Refusal) Unwrap() error { return ErrRefused }
 
-// Run plans and runs stages of the task until every client is satisfied, or until the other clients'
-// budgets allow no further stage. Both ends return a [Report]. A task that probably cannot succeed is
-// refused with a [*Refusal].
+// Run plans and runs stages (private trainings) of the task until every client is satisfied (see [ClientReport]), or
+// until the budgets of the unsatisfied clients allow no further stage. In both cases it returns a [Report]. If a task
+// probably cannot succeed, Run refuses it with a [*Refusal].
 //
-// If the folder's journal already has the task, Run continues it. An interrupted task continues with the
-// stage that was charged last, and gives the same bits. If the task has ended, Run only reports it again.
+// If the folder's journal already has the task, Run continues it. An interrupted task continues with the stage that
+// was charged last, and the final model has the same bits as without the interruption. If the task has ended, Run
+// trains nothing and returns its report again.
 //
-// A second task on the same data uses the same budgets, and counts what the first one has spent. It can be
-// given after the first task has ended, and must promise the same budgets to the same records.
+// After a task has ended, Run accepts a second task in the same folder. It must have the same data and promise the
+// same budgets to the same records. What the first task has spent is counted.
 func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err

@@ -58,9 +58,9 @@ func judges(source *train.Source, s train.Spec, heldOut bool) (rows, by []data.S
 	return p.Config.Rows, by, nil
 }
 
-// NewTrainer returns a [Trainer] for the task on a data set. It keeps a checkpoint of the current stage in
-// dir, unless dir is "". It refuses a stage that needs more than the given memory in bytes; 0 means the
-// limit of the process. If progress is not nil, it shows the progress of long stages.
+// NewTrainer returns a [Trainer] for the task on a data set. It keeps a checkpoint of the current stage in dir,
+// unless dir is "". memory is a limit in bytes: a stage that needs more is an error. 0 means the limit of the
+// process. If progress is not nil, the progress of long stages is written to it.
 func NewTrainer(source *train.Source, t Task, dir string, perf sim.Perf, memory int64, progress io.Writer) Trainer {
 	return &trainer{source: source, task: t, dir: dir, perf: perf, memory: memory, progress: progress}
 }

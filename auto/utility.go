@@ -16,13 +16,13 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Probe estimates the accuracies to expect of a task with several amounts of noise: its method Utility
-// makes the utility graph. It trains on public records, which are the task's own data, if they are public,
-// or similar data. Make one with [NewProbe] or [NewProbeOn].
+// Probe estimates the accuracies to expect of a task with several amounts of noise, by trainings on public records.
+// Its method Utility returns these estimates (the utility graph, see [Outlook]). The records are the task's own data
+// if these are public, and otherwise similar data. Make one with [NewProbe] or [NewProbeOn].
 type Probe struct {
 	Source *train.Source
 	Spec   train.Spec // training on the source, with the data and features of the source
-	Same   bool       // whether these are the data of the task
+	Same   bool       // whether Source has the task's own data
 	Of     string     // description of the records
 	Graph  Graph      // only for the strategies of the paper
 	Trials pool.Options
@@ -33,7 +33,7 @@ type Probe struct {
 type Graph struct {
 	Clips, Sigmas []float64
 	Draws         int // number of noise draws at each point
-	GradComps     int // K of each client, for the model without noise
+	GradComps     int // number of gradients that each client computes for the model without noise
 }
 
 // NewProbe returns a [Probe] that trains on the task's own records. They must be public, because no (ε, δ)
@@ -71,9 +71,10 @@ func NewProbeOn(d *data.Dataset, t Task) Probe {
 	return p
 }
 
-// Utility makes the utility graph of a task by training on the probe's records. For the strategies Paper
-// and PaperTarget, it trains a model without noise and then adds noise to its parameters, as the paper
-// does. For the other strategies, it runs cheaper trainings with noise (proxies, see train.Spec.Proxy).
+// Utility estimates the accuracies to expect of a task with several amounts of noise (the utility graph, see
+// [Outlook]). It trains on the probe's records. For the strategies Paper and PaperTarget, it trains a model without
+// noise and then adds noise to its parameters, as the paper does. For the other strategies, it runs proxies, which
+// are cheaper trainings with noise (see [train.Spec.Proxy]).
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	if p.Same && q.Task.Spec.MetricOf().Regression() {
 		return Outlook{}, fmt.Errorf("a utility graph of the task's own records, must be of other data for model = %q: it could "+
@@ -91,10 +92,11 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	return o, err
 }
 
-// UsualSteps returns a [Utility] that uses no records, and therefore predicts no accuracies. For the noise of a
-// stage, it suggests the usual clipping norm, and the step size of [train.UsualStep]. source has the task's data, but
-// UsualSteps uses only the number of the model's parameters. The strategies Paper and PaperTarget are not supported,
-// because they need predicted accuracies.
+// UsualSteps returns a [Utility] for tasks without public records. It uses no records, and therefore predicts no
+// accuracies. For each of several amounts of noise it only suggests settings: the task's clipping norm and step size
+// if these are given, and otherwise the usual clipping norm and the step size of [train.UsualStep]. source has the
+// task's data, but UsualSteps uses only the number of the model's parameters. The strategies Paper and PaperTarget
+// are not supported, because they need predicted accuracies.
 func UsualSteps(source *train.Source) Utility {
 	return func(_ context.Context, q Question) (Outlook, error) {
 		if q.Task.Strategy.ByTheorem() || !(q.Least > 0) {

@@ -33,16 +33,16 @@ type Announcement struct {
 	Delta    float64    `json:"delta"`
 	Rounds   int        `json:"rounds"`   // T, of each client
 	Params   int        `json:"params"`   // the model's length
-	Records  int        `json:"records"`  // N_c that the server assumes for each client
+	Records  int        `json:"records"`  // number of training records of each client, N_c, that the server assumes
 	Features int        `json:"features"` // of a record as it is read
 	// Labels has the label of each class of the run's records. The labels are public: a client uses
 	// them to read its own records. A client with other labels would train other classes.
 	Labels []string `json:"labels"`
-	// Chunk is the largest number of floats in a message. It is chosen when the run begins, from the largest message
-	// that the broker accepts.
+	// Chunk is the largest number of float32 values in a message. Longer vectors are sent in several messages. It is
+	// chosen when the run begins, from the largest message that the broker accepts.
 	Chunk   int    `json:"chunk_floats"`
-	Data    string `json:"data_sha256"`    // the server's data set
-	Initial string `json:"initial_sha256"` // v̂_0
+	Data    string `json:"data_sha256"`    // digest of the server's data set
+	Initial string `json:"initial_sha256"` // digest of the first global model, v̂_0
 	Code    int    `json:"code_version"`   // see train.Spec.CodeVersion
 	// Constants is the digest of the public constants in the run's features, or "" if there are none. Each
 	// client computes the features of its own records.
@@ -218,9 +218,9 @@ func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 	return p, a.fits(p)
 }
 
-// PrepareOwn prepares a client that trains on its own records, for JoinOptions.Prepare. It uses all
-// records of d. The classes of d must be those of the run: pass data.LabelsOf(a.Labels) to the function
-// that reads the file. If the file has other labels and you have mapped each of them to a class yourself,
+// PrepareOwn prepares a client that trains on its own records, for [JoinOptions].Prepare. client is its number in the
+// run. All records of d are used. The classes of d must be those of the run: pass data.LabelsOf(a.Labels) to the
+// function that reads the file. If the file has other labels and you have mapped each of them to a class yourself,
 // set d.Names to a.Labels.
 func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared, error) {
 	if err := a.checkClasses(d); err != nil {

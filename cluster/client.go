@@ -23,7 +23,8 @@ import (
 	"proactivedp/train"
 )
 
-// JoinOptions says how a client takes part in a training.
+// JoinOptions are the options of [Join]: how a client finds its training, where it stores its state, and which
+// privacy cost it accepts.
 type JoinOptions struct {
 	URL    string // URL of the broker, such as nats://127.0.0.1:4222
 	Run    string // the run's id; "" means the only run at the broker
@@ -37,8 +38,9 @@ type JoinOptions struct {
 	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent, at
 	// least five seconds. 0 waits forever. Nothing is lost: another call of Join continues.
 	GiveUpAfter time.Duration
-	// MaxEpsilon is the largest certified ε that a record of this client may pay for all rounds of the run. All
-	// clients that hold the record count. δ is the run's δ, or 1/N for the N records here if that is smaller.
+	// MaxEpsilon is the largest certified ε that a record of this client may pay for all rounds of the run, including
+	// the rounds of other clients that hold the same record. δ is the smaller of two numbers: the run's δ, and 1/N
+	// for the N records of this client.
 	//
 	// If MaxEpsilon is 0, any finite ε is accepted, but only if the client trains on its part of the
 	// run's data set. A client with its own records must set MaxEpsilon. math.Inf(1) accepts any
@@ -79,7 +81,7 @@ var (
 	// journal has the client's number, or the journal is an older copy.
 	ErrRefused = errors.New("refused by the server")
 	// ErrSecondRelease is the error of a client that stops because it might release rounds a second time. Its journal
-	// is a copy or an old one, or another process sends in its name.
+	// is a copy or an old version, or another process sends messages with its client number.
 	ErrSecondRelease = errors.New("rounds could be released twice")
 )
 
@@ -146,7 +148,7 @@ type JoinReport struct {
 	Rounds  int          `json:"rounds"`     // in this client's journal
 	Records int          `json:"records"`    // of this client
 	MaxLag  int          `json:"max_lag"`    // the largest i − k, for round i computed from global model k
-	MeanLag float64      `json:"mean_lag"`   // the mean of i − k
+	MeanLag float64      `json:"mean_lag"`   // the mean of i − k over the client's rounds
 	Sent    int64        `json:"bytes_sent"` // in this life
 	Resent  int          `json:"resent"`     // updates that were sent again in this life
 	Lives   int          `json:"lives"`      // how often the client's journal was opened; each opening is a life
@@ -156,10 +158,10 @@ type JoinReport struct {
 	Notes   []string     `json:"notes,omitempty"` // what else to know about the releases
 }
 
-// Join takes part in a training until its end and returns the client's report. If the broker or the server is down,
-// Join waits, as long as GiveUpAfter allows. If ctx is cancelled, the error is context.Cause(ctx); nothing is lost,
-// and another call continues. If the client in Dir has already finished, Join returns its report again and needs no
-// server.
+// Join takes part in a training as a client until the training ends, and returns the client's report. If the broker
+// or the server is down, Join waits, as long as o.GiveUpAfter allows. If ctx is cancelled, the error is
+// context.Cause(ctx). Nothing is lost then, and another call of Join continues. If the client in Dir has already
+// finished, Join returns its report again and needs no server.
 func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
 	c, err := newClient(o)
 	if err != nil {

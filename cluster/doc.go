@@ -1,6 +1,7 @@
-// Package cluster runs asynchronous DP-SGD in several processes: a server (Serve) and clients (Join). Each client has
-// its own data, randomness, ledger and journal. The processes exchange messages through a broker (package
-// cluster/broker) and drive the same state machines as the runners of package sim.
+// Package cluster runs asynchronous DP-SGD in several processes: a server ([Serve]) and clients ([Join]). Each client
+// has its own data, its own randomness, a ledger of the rounds that cost privacy, and a journal (a file with the
+// rounds that it has released). The processes exchange messages through a broker (package cluster/broker) and drive
+// the same state machines as the runners of package sim.
 //
 //	report, err := cluster.Serve(ctx, cluster.ServeOptions{Prepared: p, Dir: "server", Engine: …})
 //	report, err := cluster.Join(ctx, cluster.JoinOptions{URL: "nats://127.0.0.1:4222", Client: 0, Dir: "client", …})
@@ -39,17 +40,17 @@
 //     then forgets them.
 //  6. It deletes the messages of these rounds from the stream.
 //
-// So no update is lost if the broker loses messages that it has acknowledged: a server that starts again folds the
-// whole stream from its beginning, and a client sends again what the server does not have. A broker that loses its
-// last minutes, or everything, only costs time.
+// So no update is lost if the broker loses messages that it has acknowledged. A server that starts again folds the
+// whole stream from its beginning, and a client sends again what the server does not have. If the broker loses its
+// newest messages, or all of them, that only costs time.
 //
 // A client's journal may be copied, or restored from an old copy. Such a copy could release rounds a second time. Two
-// rules prevent that. First, each opening of a journal is a new life, and the server accepts only the latest life.
-// Second, a client stops before it computes anything if the server has more of its rounds than its own journal.
+// rules prevent that. First, each opening of a journal begins a new "life" with a number, and the server accepts only
+// the latest life. Second, if the server has more rounds of a client than the client's own journal, the client stops
+// before it computes anything.
 //
-// If the server and the broker are restored from old copies too, nobody remembers these rounds, and
-// the client releases them again. Samples and noise of a life are independent of those of earlier
-// lives.
+// If the server and the broker are restored from old copies too, nobody remembers the newest rounds, and the client
+// releases them again. Samples and noise of a life are independent of those of earlier lives.
 //
 // A client's number belongs to the journal that used it first. JoinOptions.Replace lets another journal
 // take the number over (the protocol is described in replace.go). If neither the server nor the

@@ -19,11 +19,11 @@ import (
 type Refusal string
 
 // These are the reasons to refuse a message. Honest clients send no such message, with one exception: by chance,
-// noise can make an update TooLong. In a whole run, this happens with probability at most 10⁻¹².
+// noise can make an update TooLong. The probability that this happens in a whole run is at most 10⁻¹².
 const (
-	NoUpdate     Refusal = "no update"      // not of the format, damaged, or an answer of the broker
+	NoUpdate     Refusal = "no update"      // not a message of this package's format, damaged, or an automatic answer of the broker
 	OtherRun     Refusal = "other run"      // an update of another run
-	OtherSubject Refusal = "other subject"  // its client, round or chunk differs from its subject
+	OtherSubject Refusal = "other subject"  // the client, round or chunk in the message differs from those in its NATS subject
 	OutOfRange   Refusal = "out of range"   // a client, round, size or k that the run cannot have
 	OtherVector  Refusal = "other vector"   // chunks of different vectors
 	NotFinite    Refusal = "not finite"     // NaN or an infinity

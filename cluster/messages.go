@@ -72,11 +72,11 @@ type Status struct {
 	Rounds    int            `json:"rounds"`
 	Updates   int            `json:"updates"`
 	Params    int            `json:"params"`
-	Seconds   float64        `json:"seconds"` // from the first to the last update, summed over the server's lives
+	Seconds   float64        `json:"seconds"` // from the first to the last update; if the server was started several times, the sum over its runs
 	Done      bool           `json:"done"`
-	Received  int64          `json:"bytes_received"` // of the messages whose updates were applied
+	Received  int64          `json:"bytes_received"` // bytes of the messages whose updates were applied
 	Broadcast int64          `json:"bytes_broadcast"`
-	Lags      []int          `json:"lags"`    // number of updates with lag i − k, by lag
+	Lags      []int          `json:"lags"`    // element l: number of updates with lag l = i − k, where round i was computed from global model k
 	Refused   map[string]int `json:"refused"` // refused messages, by reason
 	Clients   []ClientStatus `json:"clients"`
 }
@@ -86,14 +86,14 @@ type Status struct {
 type ClientStatus struct {
 	Client   int     `json:"client"`
 	Next     int     `json:"next"`    // the first round whose update the server does not have
-	Covered  int     `json:"covered"` // all rounds below are on the server's disk
-	Oldest   int     `json:"oldest"`  // the first round that its journal can send again, by its last hello
-	Lost     int     `json:"lost"`    // how many rounds from Next on are lost
-	Newest   int     `json:"newest"`  // the k of its newest broadcast, by its last hello
+	Covered  int     `json:"covered"` // the server has saved all rounds below this number
+	Oldest   int     `json:"oldest"`  // the first round that its journal can send again, by its last hello message
+	Lost     int     `json:"lost"`    // how many rounds from Next on are lost, see [ErrLost]
+	Newest   int     `json:"newest"`  // number k of the newest global model that it has received, by its last hello message
 	Life     int     `json:"life"`
-	Heard    float64 `json:"heard_seconds_ago"` // -1 if never in this life of the server
+	Heard    float64 `json:"heard_seconds_ago"` // -1 if never since the server started
 	Expelled bool    `json:"expelled"`
-	Ended    bool    `json:"ended"` // the server has its ledger
+	Ended    bool    `json:"ended"` // the client has finished, and the server has its ledger
 	Refused  int     `json:"refused"`
 }
 

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Exporter serves the state of a run to Prometheus, in its text format ("Exposition formats", version 0.0.4).
+// Exporter is an HTTP server that shows the state of a run to the monitoring system Prometheus, in the Prometheus
+// text format ("Exposition formats", version 0.0.4). Make one with [ServeMetrics].
 type Exporter struct {
 	server *http.Server
 	at     string
@@ -46,14 +47,14 @@ func ServeMetrics(address string) (*Exporter, error) {
 // Address returns the address of the metrics as HOST:PORT.
 func (m *Exporter) Address() string { return m.at }
 
-// Watch sets the status of the run that the exporter shows from now on.
+// Watch sets the status that the exporter shows from now on. Use it as [ServeOptions].Watch.
 func (m *Exporter) Watch(s *Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.status = s
 }
 
-// Close stops serving and waits for answers under way.
+// Close stops the HTTP server. It waits for requests that are being answered.
 func (m *Exporter) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -46,8 +46,9 @@ func (n names) stream(kind string) string {
 // anyRun stands for every run, in permissions that are for all runs.
 const anyRun = "*"
 
-// Allow returns the permissions of a user at a broker that runs elsewhere: the subjects under which it may publish,
-// and those to which it may subscribe. They are just enough for the user's part in trainings.
+// Allow returns the permissions of a user at a broker that runs elsewhere: the NATS subjects under which the user may
+// publish, and those to which the user may subscribe. The user may do what its role in trainings needs, and nothing
+// else.
 func Allow(u broker.User) broker.Permissions {
 	if u.Role == broker.Server {
 		return broker.Permissions{Publish: []string{">"}, Subscribe: []string{">"}}

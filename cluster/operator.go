@@ -15,15 +15,16 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Operator is a connection to the server of a run, for showing the run's state and for expelling clients. Close it
-// after use.
+// Operator is a connection through which a person or a program asks the server of a run for the run's state, and
+// expels clients. Make one with [Operate], and close it after use.
 type Operator struct {
 	conn  *nats.Conn
 	names names
 }
 
 // Operate connects to the broker at url as the operator of the run with the given id or, if run is "", of the only
-// run. It waits two seconds for the broker, and for the run's server until ctx is cancelled.
+// run at the broker. It waits at most two seconds for the broker. For the server of the run, it waits until ctx is
+// cancelled.
 func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*Operator, error) {
 	if err := creds.Check(broker.Operator); err != nil {
 		return nil, err
@@ -51,8 +52,8 @@ func (o *Operator) Close() { o.conn.Close() }
 // ErrNoServer reports that the server of a run no longer answers: it has ended or cannot be reached.
 var ErrNoServer = errors.New("its server has ended or cannot be reached")
 
-// Status returns the state of the run. If the server does not answer, Status asks again for ten
-// seconds, in case somebody starts it again. After that the error wraps ErrNoServer.
+// Status returns the state of the run. If the server does not answer, Status repeats the question for ten seconds,
+// because the server may be starting again. If there is still no answer, the error wraps ErrNoServer.
 func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	s := new(Status)
 	if err := o.ask(ctx, o.names.status(), struct{}{}, s); err != nil {
@@ -81,8 +82,8 @@ func (o *Operator) ask(ctx context.Context, subject string, question, v any) err
 	}
 }
 
-// Expel removes a client from the run for good, so that the run continues without it. If the server does not answer,
-// the error is the same as that of Status.
+// Expel removes a client from the run for good, so that the run continues without it. The client cannot join the run
+// again. If the server does not answer, Expel returns the same error as [Operator.Status].
 func (o *Operator) Expel(ctx context.Context, client int) error {
 	var r reply
 	if err := o.ask(ctx, o.names.expel(), expulsion{client}, &r); err != nil {

@@ -81,7 +81,7 @@ type record struct {
 type tally struct {
 	Run       string         `json:"run"`
 	Seconds   float64        `json:"seconds"`
-	Received  int64          `json:"bytes_received"` // of the messages whose updates were applied
+	Received  int64          `json:"bytes_received"` // bytes of the messages whose updates were applied
 	Broadcast int64          `json:"bytes_broadcast"`
 	Lags      []int          `json:"lags"`
 	Refused   map[string]int `json:"refused"`

@@ -18,10 +18,10 @@ import (
 type Report struct {
 	train.Report
 	Run       string         `json:"run"`
-	Received  int64          `json:"bytes_received"` // of the messages whose updates were applied
+	Received  int64          `json:"bytes_received"` // bytes of the messages whose updates were applied
 	Broadcast int64          `json:"bytes_broadcast"`
 	Resent    int            `json:"resent"`  // updates that clients sent again
-	Lags      []int          `json:"lags"`    // number of applied updates with lag i − k, by lag
+	Lags      []int          `json:"lags"`    // element l: number of applied updates with lag l = i − k, where round i was computed from global model k
 	Refused   map[string]int `json:"refused"` // refused messages, by reason
 	Expelled  []int          `json:"expelled"`
 }

@@ -33,8 +33,8 @@ type ServeOptions struct {
 	Creds    *broker.Credentials
 	// ExpelAfter is how long a client may be silent before it is expelled. 0 never expels.
 	ExpelAfter time.Duration
-	// SaveEvery is the time between two saved states. It is longer if saving would take more than a
-	// twentieth of the time. 0 means two seconds.
+	// SaveEvery is the time between two saves of the server's state. If saving would take more than a twentieth of
+	// the server's time, it saves less often. 0 means two seconds.
 	SaveEvery time.Duration
 	Log       *slog.Logger // nil logs nothing
 	// Started, unless it is nil, is called with the URL at which clients reach the broker.
@@ -48,7 +48,7 @@ type ServeOptions struct {
 	started func(*broker.Broker) // is called with the broker
 }
 
-// Validate reports every problem of the options.
+// Validate returns one error that lists every problem of the options.
 func (o ServeOptions) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -70,8 +70,9 @@ func (o ServeOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// LeastSilence is the smallest ServeOptions.ExpelAfter and JoinOptions.GiveUpAfter other than 0: a client or a server
-// must be silent for at least this time before the other side may give it up.
+// LeastSilence (5 seconds) is the smallest value, other than 0, of ServeOptions.ExpelAfter and
+// JoinOptions.GiveUpAfter. A server may expel a client, and a client may give up a server, only after a silence of at
+// least this time.
 const LeastSilence = 5 * beat
 
 // point is a place in the code at which a test stops a process.

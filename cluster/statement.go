@@ -19,9 +19,9 @@ import (
 	"proactivedp/train"
 )
 
-// Statement is the privacy guarantee for a client's records. The per-client ε counts the rounds in the client's own
-// ledger; only the client knows that this ledger is complete. The per-record ε also counts all rounds of the run for
-// each other client that holds the record.
+// Statement is the privacy guarantee for a client's records. Its per-client ε counts the rounds in the client's own
+// ledger. Only the client knows that this ledger is complete. Its per-record ε also counts, for every other client
+// that holds the same record, all rounds of the run.
 type Statement = claim.Report
 
 // planned returns the guarantee after all rounds of the run, for the records of a client whose

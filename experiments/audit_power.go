@@ -6,11 +6,11 @@ import (
 	"proactivedp/audit"
 )
 
-// AuditPower is the result of several audits of a mechanism with one planted fault: how many of them gave an alarm.
-// Without a fault (audit.NoFault), the alarms are false.
+// AuditPower is the result of several audits of a mechanism with one planted fault: how many of the audits raised an
+// alarm. If Fault is audit.NoFault, the mechanism is correct, and every alarm is a false alarm.
 type AuditPower struct {
 	Fault  audit.Fault
-	Size   float64 // of the fault; 0 if it has none
+	Size   float64 // size of the fault, see [audit.Options].FaultSize; 0 if the fault has no size
 	Runner audit.Runner
 	Runs   int // audit.Options.Runs of each audit
 	Audits int

@@ -32,8 +32,8 @@ const (
 // kind. For each fault it tries smaller and smaller sizes, as long as at least half of the audits find them.
 //
 // It writes each measurement to the table in dir as soon as it is made, and a page at the end. A measurement that dir
-// already has, with the same options and the same build of the program, is not repeated. Fault, Runner and Exact of
-// the options are ignored. show is called with every measurement.
+// already has, with the same options and the same build of the program, is not repeated. The fields Fault, FaultSize,
+// Runner and Exact of o are ignored. show is called with every measurement.
 func AuditSurvey(ctx context.Context, dir string, o audit.Options, audits int, show func(AuditPower)) error {
 	o.Fault, o.FaultSize, o.Runner, o.Exact = audit.NoFault, 0, audit.Virtual, false
 	if err := o.Validate(); err != nil {

@@ -20,9 +20,9 @@ type ChoiceRequest struct {
 	Free    bool       // whether sample size, rounds and clients are also chosen
 }
 
-// Chooser is a function that chooses the settings of a training for a privacy budget. Make calls it for figures of
-// budgets; package propose can search for the settings. A Chooser must not use the test set. Equal requests must give
-// equal answers.
+// Chooser is a function that chooses the settings of a training for a privacy budget. [Make] calls it for figures
+// that compare privacy budgets. A Chooser may use package propose to search for the settings. A Chooser must not use
+// the test set. Equal requests must give equal answers.
 type Chooser func(ctx context.Context, source *train.Source, w ChoiceRequest) (train.Spec, error)
 
 // choice returns the answer of the Chooser, which is called only once for each request.

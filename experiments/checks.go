@@ -16,8 +16,7 @@ func CheckSeeds(n int) error {
 	return dp.CheckCount("seeds", n, 1, maxSeeds)
 }
 
-// CheckPart returns an error if part is not a fraction in (0, 1]. name is the name of the number in the
-// error.
+// CheckPart returns an error if part is not in (0, 1]. name is what the error calls the number.
 func CheckPart(name string, part float64) error {
 	if !(part > 0 && part <= 1) {
 		return fmt.Errorf("%s = %v, must be in (0, 1]", name, part)
@@ -28,7 +27,7 @@ func CheckPart(name string, part float64) error {
 const maxSweep = 50
 
 // CheckOnce returns an error if a value occurs twice in the list, because the same trainings would then run twice.
-// name is the name of the list in the error.
+// name is what the error calls the list.
 func CheckOnce[T comparable](name string, list []T) error {
 	seen := map[T]bool{}
 	for _, v := range list {

@@ -104,8 +104,8 @@ func finals(runs []pool.Timed) []float64 {
 	return out
 }
 
-// Summary has the results of the runs with one permissible delay, over all seeds: accuracy, time and staleness. Times
-// are in seconds of the runs' clock.
+// Summary has the results of the trainings with one permissible delay, over all seeds: accuracy, time and staleness.
+// Times are in seconds of the trainings' clock, which is simulated or real (see [DelaySpec]).
 type Summary struct {
 	Name       string    `json:"name"`
 	Delay      string    `json:"delay"`         // the delay as requested
@@ -116,11 +116,11 @@ type Summary struct {
 	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean time to the target; null unless all seeds reached it
 	SpeedUp    *float64  `json:"speed_up"`                  // mean time to target of the reference, divided by that of this series
 	LeastUp    *float64  `json:"speed_up_least"`            // smallest speed-up of a single seed
-	MeanLag    float64   `json:"mean_lag"`                  // mean of i − k over all rounds
+	MeanLag    float64   `json:"mean_lag"`                  // mean of i − k over all rounds, where round i was computed from global model k
 	MaxLag     int       `json:"max_lag"`
 	Idle       float64   `json:"idle"`               // fraction of its time that a client waits, mean over clients
 	IdleBy     []float64 `json:"idle_by_client"`     // the same for each client, relative to the time to the end of its last round
-	Diverged   int       `json:"diverged,omitempty"` // number of seeds that diverged; they count as accuracy 0, and in no other column
+	Diverged   int       `json:"diverged,omitempty"` // number of seeds that diverged; each counts as accuracy 0, and is left out of all other columns
 }
 
 func (c *comparison) summaries() []Summary {

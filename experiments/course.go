@@ -15,8 +15,8 @@ type CourseClient struct {
 	Accuracy float64 `json:"target_accuracy"` // accuracy on its held-out records at which it is satisfied
 }
 
-// Course is the history of one run of a [Loop] (package auto): its trainings, called stages, and the result for each
-// client. After each stage, each client decides whether it takes part in the next.
+// Course is the history of one run of a [Loop] (package auto): its private trainings, called stages, and the result
+// for each client. After each stage, each client decides whether it takes part in the next stage.
 type Course struct {
 	Clients    []CourseEnd   `json:"clients"`
 	Stages     []CourseStage `json:"stages"`
@@ -28,10 +28,10 @@ type Course struct {
 
 // CourseEnd is the result of a Course for one client: what its records paid, and whether the client is satisfied.
 type CourseEnd struct {
-	EpsilonUpper float64 `json:"epsilon_upper"` // guarantee for all releases, per record
+	EpsilonUpper float64 `json:"epsilon_upper"` // guaranteed ε of a record, for all releases together
 	Delta        float64 `json:"delta"`
 	Satisfied    bool    `json:"satisfied"`
-	TestAccuracy float64 `json:"test_accuracy"` // on test records, which decide nothing
+	TestAccuracy float64 `json:"test_accuracy"` // on test records, which no decision uses
 	Refused      string  `json:"refused,omitempty"`
 }
 

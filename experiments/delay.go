@@ -16,9 +16,10 @@ import (
 	"proactivedp/train/pool"
 )
 
-// DelaySpec describes a comparison of permissible delays Υ for one training, with the same seeds for each delay. Its
-// clock is virtual or, with the hogwild runner and a time scale, real. The delay 0, synchronous training, is the
-// reference: it always runs first, even if it is not listed.
+// DelaySpec describes a comparison of permissible delays Υ for one training, with the same seeds for each delay. The
+// time of a training is measured in simulated (virtual) seconds or, with the hogwild runner and a time scale, in real
+// time. The delay 0 (synchronous training) is the reference with which the other delays are compared. It always runs,
+// even if Delays does not list it.
 type DelaySpec struct {
 	Train  train.Spec `json:"train"` // what all runs have in common; its delay and seed are not used
 	Delays []string   `json:"delays"`
@@ -26,18 +27,21 @@ type DelaySpec struct {
 	Margin float64    `json:"margin"` // how much accuracy a delay may lose, in (0, 1)
 }
 
-// DefaultDelays are the permissible delays that DefaultDelaySpec compares, in the form that sim.ParseDelay reads.
+// DefaultDelays are the permissible delays that [DefaultDelaySpec] compares, in the form that [sim.ParseDelay] reads.
+// A permissible delay says by how many rounds the global model from which a client computes may be out of date.
 var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
-// DefaultDelaySpec returns a comparison for a model on a data set, with the paper's parameters and with compute times
-// that have stragglers. If the model or the data set is "", the usual one for the other is used.
+// DefaultDelaySpec returns a comparison of the [DefaultDelays] for a model on a data set. It has the paper's
+// parameters, and random compute times of which some are much longer than the others (stragglers). If the model or
+// the data set is "", the usual one for the other is used.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
 	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3,
 		Margin: DefaultMargin}
 }
 
-// UsualTimeScale is the default time scale of comparisons by hogwild: the number of real seconds in a virtual second.
-// With it, a round of the paper's plan for phishing takes a few milliseconds, which timers can measure.
+// UsualTimeScale is the default time scale for comparisons by the hogwild runner, which trains in real time: the
+// number of real seconds for each simulated (virtual) second. With this scale, a round of the paper's plan for the
+// data set phishing takes a few milliseconds, which timers can measure.
 const UsualTimeScale = 20
 
 // Validate returns an error that lists every problem that can be found without the data. A problem may be listed more
@@ -86,8 +90,8 @@ type DelayOptions struct {
 	Elsewhere pool.Elsewhere
 }
 
-// DelayReport is the result of a comparison of delays: a verdict, and the accuracy, time and staleness
-// of each delay.
+// DelayReport is the result of [DelaySpec.Compare]: for each permissible delay the accuracy, the time and the
+// staleness (how many rounds out of date the models were), and a verdict.
 type DelayReport struct {
 	Verdict    DelayVerdict `json:"verdict"`
 	Delays     []Summary    `json:"delays"`           // result of each delay, the synchronous one first
@@ -97,7 +101,7 @@ type DelayReport struct {
 	TestRows   int          `json:"test_rows"`
 	Majority   float64      `json:"majority_share"` // best metric that a constant prediction reaches, see models.Metric.Baseline
 	JudgedOn   string       `json:"judged_on"`
-	Privacy    claim.Report `json:"privacy"` // of the seed that costs most; it does not depend on the delay
+	Privacy    claim.Report `json:"privacy"` // of one training, with the seed that costs most; the delay does not change it
 	Synthetic  bool         `json:"synthetic_data"`
 	DataNote   string       `json:"data_note,omitempty"`
 	DataSHA256 string       `json:"data_sha256"`

@@ -11,7 +11,8 @@ import (
 	"proactivedp/internal/report"
 )
 
-// DefaultMargin is the default of DelaySpec.Margin: a delay is affordable if it loses at most this much accuracy.
+// DefaultMargin is the default of [DelaySpec].Margin: the largest loss of accuracy, compared with synchronous
+// training, that a permissible delay may cause.
 const DefaultMargin = 0.01
 
 // verdictConfidence is the confidence of each judgement of a verdict, one-sided.
@@ -22,8 +23,8 @@ const mostSeedsAdvised = 200
 
 // DelayVerdict says which delays a training tolerates. For each delay and seed, the verdict uses the difference
 // between the final accuracy with this delay and the final accuracy of the synchronous run. The verdict compares the
-// mean difference over seeds with the margin, by Student's t distribution. This assumes that the differences are
-// about normal.
+// mean difference over seeds with the margin, by Student's t distribution. The test assumes that the differences are
+// about normally distributed.
 type DelayVerdict struct {
 	Text       string  `json:"text"`
 	Margin     float64 `json:"margin"`     // how much accuracy a delay may lose
@@ -33,15 +34,15 @@ type DelayVerdict struct {
 	Loses     []string `json:"loses"`     // delays that lose more than the margin, or diverge
 	Undecided []string `json:"undecided"` // delays that these seeds do not decide
 
-	// Affordable is the delay with the largest mean staleness among the delays that keep the accuracy
-	// (Keeps). It is "" if no delay keeps it.
+	// Affordable is the delay of Keeps with the largest mean staleness. It is "" if Keeps is empty.
 	Affordable string `json:"affordable"`
-	// Fastest is the delay of Keeps that reaches the target first, and SpeedUp how many times sooner
-	// than the synchronous run; "" and null if no delay of Keeps is faster.
+	// Fastest is the delay of Keeps that reaches the target accuracy first. SpeedUp is the time of the synchronous
+	// run to the target divided by the time of Fastest. They are "" and nil if no delay of Keeps is faster than the
+	// synchronous run.
 	Fastest string   `json:"fastest"`
 	SpeedUp *float64 `json:"speed_up"`
-	// Resolution is the smallest loss of accuracy that these seeds can show, for every delay that did not diverge;
-	// null with one seed.
+	// Resolution is the smallest loss of accuracy that these seeds can show for every delay that did not diverge. It
+	// is nil with one seed.
 	Resolution *float64 `json:"resolution"`
 	// SeedsAdvised is about how many seeds would decide the delays that are still undecided. It is 0 if no
 	// delay is undecided, or if more than 200 seeds would be needed.

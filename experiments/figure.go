@@ -20,8 +20,8 @@ type Figure struct {
 	Data  string // name of its data set
 	Title string // what it shows, in one line
 	Long  bool   // whether it takes long at full size; then it is only made if it is named
-	// Fixed says that the figure prescribes the runners of its trainings, so that the user cannot choose
-	// another.
+	// Fixed says that the figure prescribes the runner (simulated or real time) of its trainings, so that
+	// [MakeOptions].Runner does not apply.
 	Fixed bool
 	// Sizes says that the figure compares sample sizes, which MakeOptions.Sizes can replace.
 	Sizes bool
@@ -58,7 +58,8 @@ var times = []struct{ pattern, text string }{
 	{"cifar10-*", "20 minutes"},
 }
 
-// Takes returns a text that says how long it takes to make the figure at full size, with 5 seeds on two cores.
+// Takes returns a text such as "under a minute": how long [Make] takes for the figure at full size, with 5 seeds, on
+// a processor with two cores.
 func (f Figure) Takes() string {
 	for _, t := range times {
 		if match, err := path.Match(t.pattern, f.Name); match && err == nil {

@@ -45,7 +45,7 @@ type figureConfig struct {
 	source  *train.Source
 	set     string // name by which experiments ask for the data
 	seeds   int
-	scale   float64 // fraction of K that is run, in (0, 1]
+	scale   float64 // fraction of each training's gradients (K) that is computed, in (0, 1]
 	sizes   []int   // of sample-size sweeps; nil means those of the experiment
 	epsilon float64 // of comparisons of sample sizes at an equal ε; 0 means that of the experiment
 	// runner is the runner of the trainings; "" is the virtual one. timeScale is for runs on a real

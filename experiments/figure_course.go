@@ -25,8 +25,9 @@ type LoopRequest struct {
 	Clients  []CourseClient `json:"clients"`  // one for each of Train.Clients
 }
 
-// Loop is a function that runs the loop of package auto, which leads from budgets and target accuracies to a model,
-// and returns its history. Equal requests on the same data must give equal courses, whatever perf is.
+// Loop is a function that runs the loop of package auto and returns the history of the run. The loop plans and runs
+// private trainings until every client has its target accuracy or has spent its budget. Equal requests on the same
+// data must give equal courses, whatever perf is.
 type Loop func(ctx context.Context, source *train.Source, r LoopRequest, perf sim.Perf) (Course, error)
 
 // courseClients have budgets and targets for which some clients stop and one spends its whole budget.
@@ -166,9 +167,9 @@ func drawCourse(dataset string, r LoopRequest, courses []Course) plots.Picture {
 	return accuracy
 }
 
-// WriteCourse writes a course to the folder dir as a figure: a picture, its data and a manifest. The
-// command "proactivedp report" can show it. command is the command line that repeats the run. caption says
-// what the loop guarantees. config is the report of the loop, which the manifest records.
+// WriteCourse writes a course (a run of a [Loop]) to the folder dir as a figure: a picture, its data and a manifest.
+// The command "proactivedp report" can show this figure. command is the command line that repeats the run. caption is
+// the text below the picture, see [Caption]. config is the report of the loop, and is stored in the manifest.
 func WriteCourse(dir, command, caption string, r LoopRequest, c Course, source *train.Source, config any) error {
 	if err := c.Validate(len(r.Clients)); err != nil {
 		return err

@@ -25,8 +25,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// LearningCurve is the accuracy of a training over its course: of its broadcast models, as the mean over several
-// seeds.
+// LearningCurve shows how the accuracy of a training grows: the accuracies of the models that the server broadcasts
+// during the training, as means over several seeds.
 type LearningCurve struct {
 	TestAccuracy float64         `json:"test_accuracy"`    // at the end, mean over seeds
 	TestSD       float64         `json:"test_accuracy_sd"` // standard deviation over seeds; 0 for one seed
@@ -34,7 +34,7 @@ type LearningCurve struct {
 	JudgedOn     string          `json:"judged_on"`
 	Seeds        int             `json:"seeds"` // number of seeds, beginning with the spec's
 	Points       []LearningPoint `json:"points"`
-	Privacy      claim.Report    `json:"privacy"` // of the training that costs most; all together cost more
+	Privacy      claim.Report    `json:"privacy"` // of the one training that costs most; all trainings together cost more
 	Synthetic    bool            `json:"synthetic_data"`
 	DataNote     string          `json:"data_note,omitempty"`
 	Notes        []string        `json:"notes,omitempty"` // warnings about the setting

@@ -1,6 +1,7 @@
-// Package experiments makes the paper's figures, and other comparisons of trainings. A figure is an entry of one
-// registry. It says which trainings it needs, and how their results become a picture. Interrupted calls can be
-// continued. Next to each picture are its data, and a manifest that says how it was made.
+// Package experiments makes the paper's figures, and other comparisons of trainings. Each figure is an entry of a
+// registry, which says which trainings the figure needs, and how their results become a picture. A call that was
+// interrupted can be repeated and continues. Next to each picture are its data, and a manifest that says how the
+// figure was made.
 //
 //	figures, err := experiments.Select([]string{"phishing-*"})
 //	…
@@ -28,17 +29,17 @@ import (
 // much memory and how many processes it may use.
 type MakeOptions struct {
 	Out   string  // folder that gets a folder for each figure
-	Seeds int     // number of seeds, from 1 on; in [1, maxSeeds]
-	Scale float64 // fraction of K that is run, in (0, 1]
-	Sizes []int   // sample sizes of sweeps; nil means the paper's, or the usual ones for custom data
+	Seeds int     // number of seeds, in [1, 10000]; the seeds are 1, 2, …
+	Scale float64 // fraction of each training's gradients (K) that is computed, in (0, 1]
+	Sizes []int   // batch sizes for figures that compare them; nil means the paper's, or the usual ones for custom data
 	// Epsilon is the certified ε of a record at which sample sizes are compared; 0 means that of the
 	// experiment's own training.
 	Epsilon float64
-	// Add computes only those series of a figure that its folder does not have yet. Use it to add a method
-	// to a committed figure: the existing series keep their values and settings. Only figures of budgets
-	// support it, and the folder must have been made from the same data with the same seeds.
+	// Add computes only those series of a figure that its folder does not have yet. Use it to add a method to an
+	// existing figure, whose series keep their values and settings. Only figures that compare privacy budgets support
+	// Add. The figure must have been made from the same data with the same seeds.
 	Add     bool
-	Workers int // largest number of cells at the same time; memory may limit it further
+	Workers int // largest number of trainings at the same time; memory may limit it further
 	// Runner is the runner of the trainings: "" or train.VirtualRunner, or train.HogwildRunner. Results of hogwild
 	// cannot be repeated. With hogwild, delays are compared on a real clock, on which a virtual second takes
 	// TimeScale seconds.
@@ -46,24 +47,25 @@ type MakeOptions struct {
 	TimeScale float64
 	Drawing   results.Drawing // how the pictures are drawn
 	Progress  io.Writer
-	// Command returns the command that makes a figure again, for its manifest. synthetic says whether
-	// the data are a synthetic stand-in. If Command is nil, the manifest has no command.
+	// Command returns the command that makes a figure again, for its manifest. synthetic says whether made-up data
+	// replace the real data set. If Command is nil, the manifest has no command.
 	Command func(figure Figure, synthetic bool) string
 	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
 	// group and GOMEMLIMIT.
 	Memory int64
 	// Elsewhere computes trainings in other processes. If it is nil, they are computed here.
 	Elsewhere pool.Elsewhere
-	// Choose returns a training for a budget. Figures of budgets need it, and are refused if it is nil.
+	// Choose returns the settings of a training for a privacy budget. Figures that compare budgets need it: without
+	// it they are an error.
 	Choose Chooser
-	// Loop runs the loop of package auto. Figures of its course need it, and are refused if it is nil.
+	// Loop runs the loop of package auto. Figures that show a run of the loop need it: without it they are an error.
 	Loop Loop
-	// Load returns a data set by name. A synthetic stand-in must be marked Synthetic.
+	// Load returns a data set by name. Made-up data that replace a real data set must have Synthetic = true.
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
 }
 
-// Trials returns the options for trainings by a [Chooser]. The results of these trainings are then kept together with
-// those of the figures.
+// Trials returns the options with which a [Chooser] should run its trainings. With these options, the results of its
+// trainings are stored in the same folder as those of the figures.
 func (o MakeOptions) Trials() pool.Options {
 	return pool.Options{Folder: filepath.Join(o.Out, pool.Folder), Workers: o.Workers, Progress: o.Progress,
 		Memory: o.Memory, Elsewhere: o.Elsewhere}
@@ -140,9 +142,9 @@ func (o MakeOptions) checkLoad() error {
 	return nil
 }
 
-// Make computes the figures and writes them to o.Out. Finished trainings are kept in o.Out/.cells, so that a call
-// after an interruption continues. Either all files of a figure are written or none. Only one call at a time may
-// write to o.Out.
+// Make computes the figures and writes them to o.Out. Finished trainings are stored in o.Out/.cells, so that a call
+// after an interruption does not repeat them. Either all files of a figure are written or none. Only one call at a
+// time may write to o.Out.
 func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	if err := errors.Join(o.Validate(), o.checkLoad()); err != nil {
 		return err
@@ -153,9 +155,9 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	return files.InFolder(o.Out, func() error { return makeFigures(ctx, figures, o) })
 }
 
-// Plan returns a forecast of the work of Make for each figure and, as the last element, for all figures together. It
-// does not train and does not search for settings. searched is the number of settings for which Make would search;
-// the forecast assumes the settings with which such a search begins.
+// Plan returns a forecast of the work of [Make]: one for each figure and, as the last element, one for all figures
+// together. Plan does not train. Make may first have to search for good settings, by trainings. searched is the
+// number of these searches; for each, the forecast uses the settings with which the search begins.
 func Plan(ctx context.Context, figures []Figure, o MakeOptions) (all []pool.Forecast, searched int, err error) {
 	if err := errors.Join(o.Validate(), o.checkLoad()); err != nil {
 		return nil, 0, err

@@ -30,13 +30,14 @@ import (
 // PredictionCase describes settings for which predicted accuracies are compared with those of trainings: base
 // settings, combined with each of the listed budgets, noise multipliers and walks. A walk is the distance by which
 // the model would move during the training if there were only noise. It determines the step size. If Proposals is not
-// 0, the settings of a budget are instead the first that [propose.Propose] lists.
+// 0, the settings are instead the first ones that [propose.Propose] lists for each budget, and Proposals is their
+// number.
 type PredictionCase struct {
 	Name      string     `json:"name"` // name in pictures
 	Base      train.Spec `json:"base"`
 	Epsilon   []float64  `json:"epsilon"`
 	Noise     []float64  `json:"noise,omitempty"` // approximate noise multipliers
-	Walks     []float64  `json:"walks,omitempty"` // lengths of the model's path if there were only noise
+	Walks     []float64  `json:"walks,omitempty"` // distances by which the model would move if there were only noise; each determines a step size
 	Rounds    int        `json:"rounds,omitempty"`
 	Clip      float64    `json:"clip,omitempty"`
 	Proposals int        `json:"proposals,omitempty"` // number of proposals of each budget
@@ -94,8 +95,8 @@ func ProposedPredictionCases(proposals int) []PredictionCase {
 }
 
 // FreshPredictionCases returns random cases, drawn with seed. Their seeds, numbers of clients, budgets, rounds,
-// noise, walks and clipping norms differ from those of [PredictionCases]. They are a fair test of the predictions:
-// their ranges were fixed before any of them was trained.
+// noise, walks and clipping norms differ from those of [PredictionCases]. They are a fair test of the predictions,
+// because the ranges of these random values were fixed before any of the cases was trained.
 func FreshPredictionCases(seed uint64) []PredictionCase {
 	draw := rng.New(seed).Stream(rng.Synthetic, 0, 0)
 	between := func(low, high float64) float64 {
@@ -132,13 +133,13 @@ type PredictionCheck struct {
 	Setting train.Spec `json:"setting"`
 	Epsilon float64    `json:"epsilon"` // target epsilon
 	propose.Prediction
-	Proxy   float64 `json:"proxy"`         // f of the proxies
+	Proxy   float64 `json:"proxy"`         // batch size of the proxies (cheaper trainings), as a fraction of the setting's batch size
 	Real    float64 `json:"test_accuracy"` // of one training of the setting
-	Utility float64 `json:"utility_graph"` // accuracy of w* + n, see pool.UtilitySpec
+	Utility float64 `json:"utility_graph"` // mean accuracy of a model trained without noise, after noise was added to its parameters; see pool.UtilitySpec
 	Short   float64 `json:"short_run"`     // accuracy after an eighth of the rounds
 }
 
-// Within reports whether the test accuracy is in the predicted interval.
+// Within reports whether the real accuracy (c.Real) is in the predicted interval.
 func (c PredictionCheck) Within() bool { return c.Low <= c.Real && c.Real <= c.High }
 
 // A short run has the fraction 1/shortPart of the rounds. A utility graph has utilityDraws draws of

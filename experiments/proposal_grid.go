@@ -26,9 +26,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ProposalGrid returns a grid of settings with which AgainstGrid compares the proposals for r. The numbers of rounds
-// are those of r. For the other settings, the grid has the values that a search tries, and values between and beyond
-// them.
+// ProposalGrid returns the usual grid for [AgainstGrid], which compares a proposal for r with the best setting of a
+// grid. The numbers of rounds in the grid are those of r. For the other settings, the grid has the values that
+// [propose.Propose] tries, and values between and beyond them.
 func ProposalGrid(r propose.Request) propose.Grid {
 	g := propose.Grid{
 		Rounds: r.Rounds, Noise: []float64{1, 2, 4}, Clips: []float64{0.05, 0.1, 0.3, 1},
@@ -50,13 +50,13 @@ type GridReport struct {
 	Grid      propose.Grid `json:"grid"`
 	Settings  int          `json:"settings"`   // of the grid
 	Seeds     int          `json:"seeds"`      // of each setting of the grid
-	Times     float64      `json:"times"`      // how many times as much arithmetic the grid takes as the proposal
-	TestSeeds int          `json:"test_seeds"` // of the two winners, for the test set
+	Times     float64      `json:"times"`      // arithmetic of all trainings of the grid, divided by that of the search for the proposal
+	TestSeeds int          `json:"test_seeds"` // number of trainings of each winner whose accuracy is measured on the test set
 
 	Proposed GridWinner `json:"proposed"`
 	Best     GridWinner `json:"best_of_grid"`
-	// Regret is the mean test accuracy of the grid's best minus the proposal's. RegretSE is its
-	// standard error over the seeds, which both share.
+	// Regret is the mean test accuracy of the grid's best setting minus that of the proposal. RegretSE is the
+	// standard error of Regret over the seeds, which are the same for both settings.
 	Regret   float64 `json:"regret"`
 	RegretSE float64 `json:"regret_se"`
 
@@ -71,10 +71,11 @@ type gridSetting struct {
 
 func (s gridSetting) gradients() int { return s.spec.GradComps * s.spec.Clients }
 
-// GridWinner is the best setting by the accuracy on held-out rows, with its accuracies on the test set.
+// GridWinner is one of the two settings that [AgainstGrid] compares, with its accuracy on held-out rows and its
+// accuracies on the test set.
 type GridWinner struct {
 	Setting   train.Spec `json:"setting"`
-	HeldOut   float64    `json:"held_out_accuracy"` // accuracy by which it was chosen
+	HeldOut   float64    `json:"held_out_accuracy"` // held-out accuracy by which the setting was chosen
 	Test      []float64  `json:"test_accuracy"`     // by seed
 	Gradients int        `json:"gradients"`         // of all clients
 }
@@ -94,10 +95,9 @@ func CheckGridTimes(times float64) error {
 	return nil
 }
 
-// AgainstGrid compares the first proposal for the request with the best setting of the grid g. All
-// settings of the grid are trained in full, each with several seeds. There are so many seeds that the grid
-// costs at least times as much arithmetic as the proposal; CheckGridTimes says which values of times are
-// allowed.
+// AgainstGrid compares the first proposal for the request with the best setting of the grid g. All settings of the
+// grid are trained in full, each with several seeds. The argument times, in [1, 1000], sets the number of these
+// seeds: the arithmetic for the grid is at least that of the search for the proposal, multiplied by times.
 //
 // The proposal and the best setting are both chosen by accuracy on held-out rows. Then the accuracy of
 // both is measured on the test set, in testSeeds trainings with other seeds, in [2, 100]. The request must

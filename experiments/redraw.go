@@ -16,16 +16,16 @@ import (
 	"proactivedp/train"
 )
 
-// ErrNotRedrawn is the error, usually wrapped, of Redraw for a figure whose picture needs more than its data. Make
-// such a figure again; finished trainings are kept.
+// ErrNotRedrawn is wrapped by the error of [Redraw] for a figure whose stored data do not have everything that its
+// picture shows. Use [Make] for such a figure. Finished trainings are not repeated.
 var ErrNotRedrawn = errors.New("its data do not have everything that its picture shows")
 
-// Redrawable reports whether [Redraw] can draw the figure from its data.
+// Redrawable reports whether [Redraw] can draw the figure from its stored data, without trainings.
 func (fig Figure) Redrawable() bool { return fig.redraw != nil }
 
-// Redraw draws figures in o.Out again in the style of o.Drawing, from the data and the manifest in their folders.
-// Nothing is trained. The data, their origin and their configuration do not change. Seeds, scale, sizes and runner
-// come from the manifest. Of the fields of o, only Out, Drawing and Load are used.
+// Redraw draws the pictures of figures in o.Out again in the style of o.Drawing. It uses the data and the manifest in
+// the figures' folders, and trains nothing. The data, their origin and their configuration do not change. Of the
+// fields of o, only Out, Drawing and Load are used; the manifest has the seeds, the scale, the sizes and the runner.
 //
 // Redraw returns the names of the figures that it drew. It returns an error for a figure that was never made, is
 // damaged, has another configuration or data set, or whose data this program would write differently. Such a figure

@@ -35,11 +35,12 @@ type SearchSpec struct {
 	// Eta0 lists the initial step sizes that are tried. If it is empty, they are those of [train.Spec.TriedSteps] for
 	// each model and clipping norm.
 	Eta0   []float64 `json:"eta0"`
-	Beta   []float64 `json:"beta"`
-	Sigmas []float64 `json:"sigmas"`
-	Scale  float64   `json:"scale"` // fraction of K that is run, in (0, 1]
-	// Proxy is the f of the proxies that replace trainings with noise, in (0, 1], see
-	// [train.Spec.Proxy]. 1 means whole trainings. Trainings without noise are always whole.
+	Beta   []float64 `json:"beta"`   // values of train.Spec.Beta that are tried
+	Sigmas []float64 `json:"sigmas"` // noise multipliers; each gets its own ranking
+	Scale  float64   `json:"scale"`  // fraction of each training's gradients (K) that is computed, in (0, 1]
+	// Proxy is the batch size of the proxies that replace trainings with noise, as a fraction, in (0, 1], of the
+	// batch size of the whole training (see [train.Spec.Proxy]). 1 means whole trainings. Trainings without noise are
+	// always whole.
 	Proxy float64 `json:"proxy"`
 	Seeds int     `json:"seeds"` // seeds 1 to Seeds are run
 }
@@ -51,8 +52,9 @@ const (
 	usualSeeds = 3
 )
 
-// PaperSearch returns the search for one of the paper's networks on a data set. If model is "", it searches all
-// models that may be the paper's for this data set.
+// PaperSearch returns the search for the clipping norm and the step size of one of the paper's networks on a data
+// set. The paper does not describe its networks completely. If model is "", the search compares all models that may
+// be the paper's network for this data set.
 func PaperSearch(model, dataset string) SearchSpec {
 	s := pool.Of(model, dataset)
 	spec := SearchSpec{

@@ -18,11 +18,11 @@ type SearchReport struct {
 	Data          string          `json:"data"`
 	DataSHA256    string          `json:"data_sha256"` // of the parsed content
 	Synthetic     bool            `json:"synthetic_data"`
-	HeldOutRows   int             `json:"held_out_rows"`     // training records that judge, mean over seeds
+	HeldOutRows   int             `json:"held_out_rows"`     // number of held-out training records on which the accuracy is measured, mean over seeds
 	MajorityShare float64         `json:"majority_share"`    // best metric that a constant prediction reaches, see models.Metric.Baseline; mean over seeds
 	GradComps     int             `json:"grad_computations"` // of one client, in a whole training
 	Seeds         int             `json:"seeds"`
-	Features      string          `json:"features,omitempty"` // replace the images' pixels, see train.Spec.FeatureMap
+	Features      string          `json:"features,omitempty"` // features that replace the images' pixels, see train.Spec.FeatureMap
 	Rankings      []SearchRanking `json:"rankings"`           // in the order of the spec's noise multipliers
 	// Compared ranks the models and features among which the search's own were chosen, best first. It is
 	// empty if the user gave model and features.
@@ -37,16 +37,17 @@ type SearchReport struct {
 // SearchRanking is the result of a search for one noise multiplier: its candidates, best first.
 type SearchRanking struct {
 	Sigma float64 `json:"sigma"`
-	// Proxy is the f of the proxies that were run. It differs slightly from the search's, because
-	// sample sizes are integers. It is 1 for whole trainings.
+	// Proxy is the batch size of the proxies that were run, as a fraction of the batch size of the whole training. It
+	// differs slightly from [SearchSpec].Proxy, because batch sizes are integers. It is 1 for whole trainings.
 	Proxy      float64           `json:"proxy"`
-	RunComps   int               `json:"run_grad_computations"` // of one client in one run
+	RunComps   int               `json:"run_grad_computations"` // number of gradients that one client computes in one run
 	Winner     SearchCandidate   `json:"winner"`                // the first candidate
 	Candidates []SearchCandidate `json:"candidates"`            // best first
 	how        string
 }
 
-// SearchCandidate is a model with a step size for whole trainings, and the results of its runs.
+// SearchCandidate is one combination of a search's grid: a model with its clipping norm and step sizes, and the
+// results of its runs. The step sizes are those of whole trainings, even if proxies (cheaper trainings) ran.
 type SearchCandidate struct {
 	Model    string  `json:"model"`
 	Schedule string  `json:"schedule"`
@@ -56,7 +57,7 @@ type SearchCandidate struct {
 	Accuracy float64 `json:"held_out_accuracy"`  // mean over seeds; a diverged run counts as 0
 	SD       float64 `json:"standard_deviation"` // over seeds; 0 for one seed
 	Diverged int     `json:"diverged"`           // number of diverged runs
-	Command  string  `json:"command,omitempty"`  // for a winner: command that trains it whole, on all training records
+	Command  string  `json:"command,omitempty"`  // for a winner: command that trains this combination in full, on all training records
 	step     string
 }
 
@@ -104,7 +105,7 @@ func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (
 // shownCandidates is the number of printed candidates of a ranking. The folder has all.
 const shownCandidates = 5
 
-// WriteText writes the best combinations and their closest competitors as text.
+// WriteText writes, for each noise multiplier, the best combination and its closest competitors as text.
 func (r *SearchReport) WriteText(w io.Writer) error {
 	metric := r.metric
 	var text strings.Builder

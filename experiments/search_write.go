@@ -27,7 +27,7 @@ const (
 	mark       = "<!-- Written by proactivedp search. -->\n"
 )
 
-// SearchManifest says how a search was made. It is a file in the search's folder.
+// SearchManifest is the content of the manifest that [Search] writes to its folder: how the search was made.
 type SearchManifest struct {
 	Command string       `json:"command"`
 	Config  SearchSpec   `json:"config"`

@@ -29,7 +29,7 @@ type UtilityReport struct {
 	DataNote   string           `json:"data_note,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 	DataSHA256 string           `json:"data_sha256"` // digest of the parsed content
-	Spec       pool.UtilitySpec `json:"config"`      // spec with clipping norm 0; each line has its own
+	Spec       pool.UtilitySpec `json:"config"`      // settings of all lines, with clipping norm 0; each line has its own clipping norm
 }
 
 // Graph makes a utility graph. For each clipping norm in clips it trains a model without noise, and measures how much

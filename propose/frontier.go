@@ -11,9 +11,9 @@ import (
 	"proactivedp/train"
 )
 
-// Point is one point of a [Report]'s frontier, which shows the accuracy at other privacy budgets. It has
-// the setting with the highest predicted accuracy for one target ε and one amount of noise. Points with
-// the same ε differ in the noise, and so in the number of gradients.
+// Point is one point of a [Report]'s Frontier, which shows the accuracies at several privacy budgets. A Point has the
+// setting with the highest predicted accuracy for one target ε and one amount of noise. Points with the same ε differ
+// in the noise, and so in the number of gradients.
 type Point struct {
 	Epsilon   float64 `json:"epsilon"` // target epsilon
 	Gradients int     `json:"gradients"`

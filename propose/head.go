@@ -16,7 +16,7 @@ import (
 	"proactivedp/train"
 )
 
-// Head is a model for images, and the features that it gets instead of pixels.
+// Head is a choice for images: a model, and the features that are its input instead of the pixels.
 type Head struct {
 	Model    string `json:"model"`
 	Features string `json:"features,omitempty"` // see train.Spec.FeatureMap
@@ -36,9 +36,9 @@ func (h Head) of(spec train.Spec) train.Spec {
 }
 
 // Heads returns the combinations of a model and features for images from which [Compare] chooses, the most likely
-// choice first. base has the usual model for the data set d. model and features say whether the user has chosen the
-// model or the features in base; Heads keeps such a choice. If both are chosen, it returns only the combination in
-// base.
+// choice first. base has the usual model for the data set d. If model is true, the user has chosen the model in base,
+// and Heads keeps it. If features is true, the same holds for the features. If both are true, Heads returns only the
+// combination in base.
 func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	given := Head{base.Model, base.FeatureMap}
 	if !model && d.Images != nil && !train.IsNetwork(base.Model) {
@@ -60,8 +60,8 @@ func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 type Compared struct {
 	Head
 	Accuracy float64 `json:"predicted_accuracy,omitempty"`
-	// Left says why the head was not compared. It is "" if it was, or if there was nothing to compare it
-	// with.
+	// Left says why the head was not compared. It is "" for a head that was compared, and for a single head, which
+	// has nothing to be compared with.
 	Left string `json:"not_compared,omitempty"`
 }
 
@@ -78,9 +78,9 @@ const mostCompared = 3e12
 
 // Compare returns each [Head] (model and features) with the accuracy that proxies (cheaper trainings) predict for it,
 // the best first. o.Probing must be [Own]. Heads that take too much work or cannot be trained are last, with the
-// reason. If only one head can be compared, it is not tried and has no accuracy. If none can, Compare returns an
-// error. If no setting meets the budget, the error is an [*Infeasible]. The expected time is written to the progress
-// of the options, and does not affect the result.
+// reason. If only one head can be compared, no proxy is run and the head has no accuracy. If no head can be compared,
+// Compare returns an error. If no setting meets the budget, the error is an [*Infeasible]. The expected time is
+// written to the progress writer of o.Trials.
 func Compare(ctx context.Context, r Request, heads []Head, o Options) ([]Compared, error) {
 	r.Rounds = []int{max(comparedUpdates, r.Base.Clients)}
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
@@ -212,8 +212,8 @@ func (s *searcher) expected(c *candidate, coarse float64) (seconds, work float64
 // evidence says why softmax regression on scatter is the first head.
 const evidence = "the most accurate on MNIST and CIFAR-10 at ε = 1 and 3 (results/mnist-scatter, results/cifar10-scatter)"
 
-// ByEvidence returns a sentence which says that this model was chosen by published results (the folder results of
-// this repository) and not by trainings.
+// ByEvidence returns a sentence for the user. It says that this model was chosen because of published results (the
+// folder results of this repository), and that no trainings compared it with others.
 func (h Head) ByEvidence() string {
 	if h.Model != train.Softmax {
 		return fmt.Sprintf("the model is %v: with these features, softmax regression is %s", h, evidence)

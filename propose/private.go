@@ -22,7 +22,7 @@ import (
 // steps that were found.
 const (
 	selectionShare = 0.5 // of the target epsilon
-	countNoise     = 30  // standard deviation of the noise of a count, times the target epsilon
+	countNoise     = 30  // standard deviation of the noise that is added to a trial's number of correct predictions, times the target epsilon
 )
 
 // selection makes 10 trials on average, with a geometric distribution.
@@ -34,7 +34,7 @@ type PrivateProbe struct {
 	Selection  rdp.Selection `json:"selection"`
 	Mean       float64       `json:"expected_trials"` // their actual number is not released
 	TrialSigma float64       `json:"trial_sigma"`     // noise multiplier of a trial
-	CountSigma float64       `json:"count_sigma"`     // standard deviation of the noise of a count
+	CountSigma float64       `json:"count_sigma"`     // standard deviation of the noise that is added to a trial's number of correct predictions
 	Alone      dp.Bound      `json:"alone"`           // the ε of the selection
 	Together   dp.Bound      `json:"together"`        // the ε of the selection and the proposed training together
 }
@@ -202,8 +202,8 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 	return p.Judge()(r.Params), nil
 }
 
-// Validate returns an error if the options do not fit the request r. Only options with private probing can
-// be wrong in this way, see [Private].
+// Validate returns an error if the options ask for private probing (see [Private]), and the request r or o.Trials
+// does not fit it. Other kinds of probing are always accepted.
 func (o Options) Validate(r Request) error {
 	if o.Probing != Private {
 		return nil

@@ -1,16 +1,16 @@
-// Package propose suggests complete settings of DP-SGD for a privacy budget before any private
-// training: sample size, rounds, noise multiplier, clipping norm and step sizes. Each setting comes
-// with its predicted accuracy, its certified ε and its cost.
+// Package propose suggests complete settings of DP-SGD for a privacy budget before any private training: batch size,
+// number of rounds, noise multiplier, clipping norm and step sizes. Each setting comes with its predicted accuracy,
+// its certified ε and its amount of work.
 //
 //	r, err := propose.Propose(ctx, request, propose.Options{Data: source, Probe: source, Probing: propose.Own})
 //	…
 //	best := r.Proposals[0].Setting // a train.Spec
 //
-// Accuracies are predicted by proxies: cheap trainings in which every step has the same signal-to-noise
-// ratio (Sander, Stock and Sablayrolles, "TAN without a burn", ICML 2023, arXiv 2210.03403; see
-// train.Spec.Proxy). Their accuracy is measured on training rows that are held out, never on the test set. A
-// proxy has almost no noise, so its results reveal the data that it uses. Proxies therefore use public
-// or synthetic data; see [Probing].
+// Accuracies are predicted by proxies. A proxy is a cheap training with a smaller batch and less noise, in which
+// every step has the same signal-to-noise ratio as in the full training (Sander, Stock and Sablayrolles, "TAN without
+// a burn", ICML 2023, arXiv 2210.03403; see train.Spec.Proxy). Their accuracy is measured on training rows that are
+// held out, never on the test set. A proxy has almost no noise, so its results reveal the data that it uses. Proxies
+// therefore use public or synthetic data; see [Probing].
 package propose
 
 import (
@@ -106,8 +106,8 @@ func (r Request) Validate() error {
 }
 
 // Options say on which data proxies (cheaper trainings) train, and how they run. Trials does not affect the
-// proposals. Perf affects the estimated times, and therefore whether a setting is listed: settings that would train
-// for more than an hour are not.
+// proposals. Perf affects the estimated times. It also decides whether a setting is listed only for its large noise
+// multiplier: its training may take at most an estimated hour.
 type Options struct {
 	Data  *train.Source // data of the later training; only the number of records of a client is used
 	Probe *train.Source // data that the proxies use
@@ -118,10 +118,10 @@ type Options struct {
 	Perf    sim.Perf // used to estimate the time of a training
 }
 
-// Infeasible is the error for a request that no setting meets. It says which changes would help.
+// Infeasible is the error for a request that no setting meets. Its field Remedies lists changes that would help.
 type Infeasible struct {
 	Reason   string   // why
-	Remedies []string // changes that would make it feasible, each alone; may be empty
+	Remedies []string // changes of the request; each one would be enough; may be empty
 	Accuracy float64  // largest predicted accuracy within the request; 0 if unknown
 	Epsilon  float64  // larger ε that would be enough; 0 if unknown
 }

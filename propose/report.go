@@ -45,7 +45,7 @@ type Proposal struct {
 	Rank    int        `json:"rank"`
 	Setting train.Spec `json:"setting"` // a complete spec for training
 	Prediction
-	Proxy     float64       `json:"proxy"`     // batch size of its proxies as a fraction f of the setting's; 1 means full size
+	Proxy     float64       `json:"proxy"`     // batch size of its proxies, as a fraction of the setting's batch size; 1 means full size
 	Seeds     []float64     `json:"by_seed"`   // accuracies of the proxies
 	Certified claim.Privacy `json:"certified"` // per_record and per_client
 	Delta     float64       `json:"delta"`
@@ -63,11 +63,11 @@ type Probe struct {
 	DataSHA256 string  `json:"data_sha256"` // of the parsed content
 	Synthetic  bool    `json:"synthetic_data"`
 	Statement  string  `json:"statement"`
-	HeldOut    int     `json:"held_out_rows"` // number of training rows that judged the proxies of a seed; other seeds have other rows
-	Trainings  int     `json:"trainings"`     // number of proxies that were run or reused
+	HeldOut    int     `json:"held_out_rows"` // number of training rows on which the accuracy of one proxy was measured; each seed selects other rows
+	Trainings  int     `json:"trainings"`     // number of proxies (cheaper trainings), newly run or reused
 	Computed   int     `json:"trainings_computed"`
-	// Private is the cost of private probing, and nil for other kinds: then no (ε, δ) counts the proxies.
-	// If it is set, the number of trainings is not reported.
+	// Private is the privacy cost of private probing. It is nil for the other kinds, whose proxies no (ε, δ) counts.
+	// With private probing, Trainings and Computed are 0, because the number of trainings is not released.
 	Private *PrivateProbe `json:"private,omitempty"`
 }
 
@@ -86,10 +86,10 @@ type Report struct {
 	Sampling       dp.Sampling  `json:"sampling"`
 	Records        int          `json:"records"` // of one client
 	Clients        int          `json:"clients"`
-	Confidence     float64      `json:"confidence"` // nominal, of the intervals
-	Spread         float64      `json:"spread"`     // standard deviation over trainings of one setting
+	Confidence     float64      `json:"confidence"` // of the predicted intervals, see [Coverage]
+	Spread         float64      `json:"spread"`     // standard deviation of the accuracy between trainings of one setting
 	Probe          Probe        `json:"probe"`
-	Proposals      []Proposal   `json:"proposals"` // best first; one that is listed only for its σ may be last
+	Proposals      []Proposal   `json:"proposals"` // best first; if no other has a large noise multiplier, the last one may be listed only for that
 	Frontier       []Point      `json:"frontier"`
 	// Compared are the models and features from which those of the proposals were chosen by [Compare], the
 	// best first, if there was a choice.
@@ -265,8 +265,8 @@ func (r *Report) interval(p Prediction) string {
 	return p.interval(r.of)
 }
 
-// StepsText describes in a few words the parts of a setting that change neither ε nor the number of gradients:
-// schedule, average, features and input scale.
+// StepsText returns a few words for the parts of a setting that change neither ε nor the number of gradients: the
+// schedule of step sizes, the average of models, the features and the input scale.
 func StepsText(s train.Spec) string {
 	what := s.Schedule
 	for _, part := range []string{s.Average, s.FeatureMap} {

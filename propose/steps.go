@@ -10,10 +10,10 @@ import (
 	"proactivedp/train"
 )
 
-// Steps completes a setting with a given batch size and amount of work. It returns r.Base with the least
-// noise multiplier that its ε allows, and with the clipping norm and step sizes that proxies find best.
-// The sample size of r.Base must be constant and its number of gradient computations given. r.Rounds,
-// TargetAccuracy and Count are ignored. Private probing is an error. If no noise multiplier meets ε, the
+// Steps completes a setting whose batch size and number of gradients are fixed by r.Base. It returns r.Base with the
+// least noise multiplier that meets r.Epsilon, and with the clipping norm and step sizes for which proxies (cheaper
+// trainings) predict the best accuracy. The sample size of r.Base must be the same in all rounds. r.Rounds,
+// TargetAccuracy and Count are ignored. o.Probing must be Own or Other. If no noise multiplier meets r.Epsilon, the
 // error is an [*Infeasible].
 func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 	none := train.Spec{}

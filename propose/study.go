@@ -13,10 +13,10 @@ import (
 // Grid lists values for each part of a setting. Every combination of these values is one setting that a
 // [Study] can try.
 type Grid struct {
-	Rounds    []int     `json:"rounds"` // of all clients together
+	Rounds    []int     `json:"rounds"` // numbers of rounds, counted over all clients together
 	Noise     []float64 `json:"noise"`  // approximate noise multipliers
 	Clips     []float64 `json:"clips"`
-	Walks     []float64 `json:"walks"` // each sets the step sizes: the length of the model's path if there were only noise
+	Walks     []float64 `json:"walks"` // each determines the step sizes: it is the distance by which the model would move if there were only noise
 	Schedules []string  `json:"schedules"`
 	Averages  []string  `json:"averages"`
 }
@@ -36,8 +36,8 @@ func (g Grid) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Study compares the accuracies that proxies (cheaper trainings) predict with the accuracies of full trainings. It
-// gives access to parts of the search behind [Propose]. Make one with [NewStudy].
+// Study is for measuring how well proxies (cheaper trainings) predict the accuracies of full trainings. Its methods
+// are parts of the search behind [Propose]. Make a Study with [NewStudy].
 type Study struct{ s *searcher }
 
 // errNoStudy is the error for a Study that NewStudy did not make.
@@ -92,7 +92,7 @@ func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.S
 type Predicted struct {
 	Setting train.Spec
 	Prediction
-	Proxy float64 // batch size of its proxies as a fraction f of the setting's
+	Proxy float64 // batch size of its proxies, as a fraction of the setting's batch size
 }
 
 // Predict predicts the accuracy of settings by proxies (cheaper trainings), with r.Seeds seeds for each setting,

@@ -35,8 +35,9 @@ type TrainerRequest struct {
 	Seed    uint64  `json:"seed"`             // seed of the first proxy; the next ones have the next numbers
 }
 
-// DefaultTrainerRequest returns a request for the best settings of a script at ε and δ. It tries few
-// settings, because nothing is known about the time that a script takes.
+// DefaultTrainerRequest returns a request for the best settings at ε and δ for a script with the given numbers of
+// private and public records. The request tries few settings, because nothing is known about the time that a script
+// takes.
 func DefaultTrainerRequest(records, public int, epsilon, delta float64) TrainerRequest {
 	return TrainerRequest{Records: records, Public: public, Epsilon: epsilon, Delta: delta, Rounds: []int{250, 1000},
 		Seeds: MinSeeds, Count: 3, Seed: 1}
@@ -67,7 +68,7 @@ type TrainerProposal struct {
 	Rank int          `json:"rank"`
 	Task trainer.Task `json:"task"` // the private training
 	Prediction
-	Scale     float64   `json:"proxy"`   // batch size of its proxies as a fraction f of the setting's
+	Scale     float64   `json:"proxy"`   // batch size of its proxies, as a fraction of the setting's batch size
 	Seeds     []float64 `json:"by_seed"` // metrics of the proxies, as reported by the script
 	Certified dp.Bound  `json:"certified"`
 }
@@ -76,9 +77,9 @@ type TrainerProposal struct {
 type TrainerReport struct {
 	Request   TrainerRequest    `json:"request"`
 	Proposals []TrainerProposal `json:"proposals"` // best first
-	Trainings int               `json:"trainings"` // number of proxies that were run or reused
-	// Spread is the standard deviation of the metric between trainings with different seeds. The predicted
-	// intervals allow for it and for the error of a proxy. They do not allow for the limited number of
+	Trainings int               `json:"trainings"` // number of proxies (cheaper trainings), newly run or reused
+	// Spread is the standard deviation of the metric between trainings of one setting with different seeds. The
+	// predicted intervals include Spread and the error of a proxy. They do not include the sampling error of the
 	// records on which the script measures the metric.
 	Spread    float64 `json:"spread"`
 	Statement string  `json:"statement"`

@@ -37,8 +37,8 @@ const (
 	maxStages = 100
 )
 
-// Ledger lists every private training that was ever started in a folder, with its privacy cost. plan.ReadHistory can
-// read its file, so other commands can count this cost.
+// Ledger lists every private training that was ever started in a folder, with the rounds that determine its privacy
+// cost. plan.ReadHistory can read the ledger's file, so other commands can count this cost.
 type Ledger struct {
 	// Releases has the rounds of each stage: those of its plan, or more if the script reported more.
 	Releases []dp.Release `json:"releases"`
@@ -60,7 +60,7 @@ const (
 // Stage is one private training that was started. Its rounds are in Ledger.Releases, at the same index as
 // the stage in Ledger.Stages.
 type Stage struct {
-	Key    string  `json:"key"` // names the request that asked for it, see Trainer.Private
+	Key    string  `json:"key"` // the caller's name for the request, see [Trainer.Private]
 	Task   Task    `json:"task"`
 	State  State   `json:"state"`
 	Reason string  `json:"reason,omitempty"` // why it failed
@@ -76,7 +76,7 @@ const (
 	noteUnfinished = "a private training that did not finish counts with its whole plan, and with more if it reported more"
 )
 
-// ReadLedger reads the ledger of a folder. Without a file it returns an empty ledger. A damaged file is an
+// ReadLedger reads the ledger of a folder. If dir has no ledger, it returns an empty one. A damaged ledger is an
 // error.
 func ReadLedger(dir string) (*Ledger, error) {
 	path := filepath.Join(dir, LedgerFile)
@@ -147,14 +147,14 @@ func (l *Ledger) events() ([]dp.Event, error) {
 	return dp.Compose(lists...)
 }
 
-// Bound returns the certified ε of a record at δ, for all private trainings (stages) together. There must
-// be at least one.
+// Bound returns the certified ε of a record at the given δ, for all private trainings (stages) of the ledger
+// together. An empty ledger is an error.
 //
-// For a single stage it is the interval that package dp/pld certifies. A later stage may have been planned
-// because of results of earlier ones, and composition by dp/pld does not cover such stages. So for several
-// stages, Bound uses basic composition, which does (R. Rogers, A. Roth, J. Ullman and S. Vadhan, "Privacy
-// Odometers and Filters: Pay-as-you-Go Composition", NeurIPS 2016): stage i = 1, 2, … is counted alone, at
-// δ/2^i, and the ε of all stages are added.
+// For a single stage, the bound is the interval that package dp/pld certifies. For several stages, it is an upper
+// bound. The results of earlier stages may have decided the plan of a later stage, which dp/pld does not cover. Basic
+// composition covers such stages (R. Rogers, A. Roth, J. Ullman and S. Vadhan, "Privacy Odometers and Filters:
+// Pay-as-you-Go Composition", NeurIPS 2016). Bound therefore computes the ε of each stage i = 1, 2, … alone, at
+// δ/2^i, and adds these ε.
 func (l *Ledger) Bound(ctx context.Context, delta float64) (dp.Bound, error) {
 	if l == nil || len(l.Stages) == 0 {
 		return dp.Bound{}, errors.New("the ledger is empty: it has no ε")
@@ -184,7 +184,8 @@ func (l *Ledger) charges(ctx context.Context, delta float64) (sum float64, last 
 	return sum, last, nil
 }
 
-// Statement returns the privacy statement for all stages together, at δ. An empty ledger is an error.
+// Statement returns the privacy statement for all private trainings (stages) of the ledger together, as text: the ε
+// at the given δ, and what the guarantee assumes. An empty ledger is an error.
 func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 	b, err := l.Bound(ctx, delta)
 	if err != nil {
@@ -212,12 +213,12 @@ func (l *Ledger) Finished(key string) (Stage, bool) {
 	return l.Stages[i], true
 }
 
-// Budget is the ε and δ that all private trainings of a ledger together may cost a record.
+// Budget is the largest (ε, δ) that all private trainings of a [Ledger] together may cost a record.
 type Budget struct{ Epsilon, Delta float64 }
 
-// Left returns the part of the budget b that the next private training (stage) may cost. The first stage
-// may cost all of b. Stage i = 2, 3, … may use δ/2^i, and the ε of b minus the ε of the stages before it
-// as [Ledger.Bound] counts them. If nothing is left, the error is a [*SpentError].
+// Left returns the ε and δ that the next private training (stage) may cost, if b is the budget for all stages. The
+// first stage may cost all of b. A later stage i = 2, 3, … may cost b.Epsilon minus the sum of the ε of all earlier
+// stages (see [Ledger.Bound]), at b.Delta/2^i. If no ε is left, the error is a [*SpentError].
 func (l *Ledger) Left(ctx context.Context, b Budget) (Budget, error) {
 	if err := errors.Join(dp.CheckPositive("epsilon", b.Epsilon), dp.CheckDelta(b.Delta, 0)); err != nil {
 		return Budget{}, err
@@ -255,7 +256,7 @@ func (l *Ledger) unfinished() int {
 // the whole budget.
 type SpentError struct {
 	Budget     Budget
-	Spent      float64 // the sum of the charges of all stages
+	Spent      float64 // the sum of the ε of all stages, see [Ledger.Bound]
 	Stages     int
 	Unfinished int // how many of the stages did not finish
 }
@@ -283,8 +284,8 @@ func (e *SpentError) Error() string {
 // If the plan does not fit into the budget together with all stages before, or if the ledger cannot be
 // written, the script does not start.
 //
-// The ledger never has less than was spent and reported, even if a process is killed at any moment. The
-// order of the steps ensures that:
+// If a process is killed at any moment, the ledger still counts at least the cost of the plan and of all rounds that
+// the script reported. The order of the steps ensures this:
 //
 //  1. The whole plan is written to the ledger and flushed to disk.
 //  2. The script starts.

@@ -11,13 +11,13 @@ import (
 	"proactivedp/internal/strictjson"
 )
 
-// Line is what the script prints to stdout, as one line of JSON. Exactly one field is given. The line with
-// the metric is the last one.
+// Line is one line of JSON that the script prints to stdout, such as {"metric": 0.93}. It has exactly one of the
+// fields. The line with the metric is the script's last line.
 type Line struct {
 	// Metric is the result, in [0, 1]; larger is better. A training that diverged has the metric 0.
 	Metric *float64 `json:"metric,omitempty"`
 	Curve  *Point   `json:"curve,omitempty"`  // the metric after some steps
-	Rounds *Rounds  `json:"rounds,omitempty"` // rounds that were really run; several lines add up
+	Rounds *Rounds  `json:"rounds,omitempty"` // rounds that were really run; the rounds of several lines are added
 }
 
 // Point is a point of the learning curve that the script reports: the metric after some steps.
@@ -26,7 +26,7 @@ type Point struct {
 	Metric float64 `json:"metric"`
 }
 
-// Rounds is a number of equal steps that the script reports as done, with their noise multiplier and sample rate.
+// Rounds is the script's report that it ran this number of steps, all with this noise multiplier and sample rate.
 type Rounds struct {
 	NoiseMultiplier float64 `json:"noise_multiplier"`
 	SampleRate      float64 `json:"sample_rate"`

@@ -1,14 +1,14 @@
-// Package trainer runs the user's own training script as an external process. The program plans and
-// accounts, and the script trains:
+// Package trainer runs the user's own training script (for example train.py) as an external process. The program
+// chooses the settings and counts the privacy cost. The script trains:
 //
 //	t, err := trainer.New("python3 train.py", trainer.Options{Dir: dir})
 //	…
 //	result, err := t.Public(ctx, task)             // a proxy on public data
 //	ledger, err := t.Private(ctx, task, key, budget) // once, on the private records
 //
-// The script gets the path of a JSON file, a [Task], as its last argument. It prints a [Line] of JSON
-// for each thing that it reports: points of a curve, the rounds that it really ran, and at the end the
-// metric. Everything else that it says belongs on stderr.
+// The script gets the path of a JSON file, a [Task], as its last argument. It reports by printing lines of JSON to
+// stdout (see [Line]): points of its learning curve, the rounds that it really ran, and at the end the metric. It
+// must print all other text to stderr.
 //
 // The accounting does not rely on the script. The whole cost of a private training is on disk in the
 // [Ledger] before the script starts. What the script reports can only raise this cost. The program cannot
@@ -36,21 +36,23 @@ import (
 	"proactivedp/internal/strictjson"
 )
 
-// Protocol is the version of the protocol between this program and the script. Every [Task] names it.
+// Protocol is the version of the JSON that this program and the script exchange. Every [Task] has it in the key
+// "protocol".
 const Protocol = 1
 
 // Role says which records a training may use.
 type Role string
 
-// These are the roles. A public training is a proxy, a cheap training that predicts the metric of a
-// private one. It has almost no noise, so it must not use private records.
+// These are the roles. A private training uses the private records, and the [Ledger] counts its cost. A public
+// training is a proxy, a cheap training that predicts the metric of a private one. It has little noise and no ledger,
+// so it must not use private records.
 const (
 	Public  Role = "public"
 	Private Role = "private"
 )
 
-// Task is the request to the script: a training with its plan. The script reads it as JSON from the file that its
-// last argument names.
+// Task tells the script which training to run. The script reads the task as JSON from a file. The path of the file is
+// the script's last argument.
 type Task struct {
 	Protocol int  `json:"protocol"` // 1
 	Role     Role `json:"role"`
@@ -63,12 +65,12 @@ type Task struct {
 	// Seed is nil for a private training: whoever knows the seed can subtract the noise, so the script
 	// must take samples and noise from the operating system.
 	Seed *uint64 `json:"seed"`
-	// Scale is 1 for a private training. A public training is a proxy of a private one: its batch size and
-	// noise multiplier are those of the private one times Scale, in (0, 1].
+	// Scale is 1 for a private training. For a public training, it is a factor in (0, 1]: Plan has the batch size and
+	// the noise multiplier of the private training that it predicts, both multiplied by Scale.
 	Scale float64 `json:"scale"`
 }
 
-// Plan describes the rounds of a training. The script must run exactly these.
+// Plan describes the rounds (steps) of a training. The script must run exactly these rounds.
 type Plan struct {
 	Sampling        dp.Sampling  `json:"sampling"`
 	Adjacency       dp.Adjacency `json:"adjacency"`
@@ -88,7 +90,7 @@ func NewPlan(noise float64, batch, records, steps int) Plan {
 	}
 }
 
-// Event returns the rounds as an event, for an accountant.
+// Event returns the rounds of the plan as a [dp.Event], from which an accountant computes their ε.
 func (p Plan) Event() dp.Event {
 	return dp.Event{
 		Sampling: p.Sampling, Adjacency: p.Adjacency, NoiseMultiplier: p.NoiseMultiplier, SampleSize: p.BatchSize,
@@ -132,8 +134,9 @@ func (t Task) Validate() error {
 type Options struct {
 	// Limit is the longest time of one run of the script, in [MinLimit, MaxLimit]. 0 means MaxLimit.
 	Limit time.Duration
-	// Dir is the folder for the results of public trainings and for the ledger. With "", public trainings
-	// are not kept and private ones are refused. The caller must hold the lock of the folder.
+	// Dir is the folder for the results of public trainings and for the ledger. With "", public trainings are not
+	// kept and private ones are refused. The caller must ensure that no other process uses the folder at the same
+	// time.
 	Dir string
 	// Stderr gets what the script prints to stderr, up to MaxStderr bytes of each run. It may be nil.
 	Stderr io.Writer
@@ -158,9 +161,9 @@ const notWords = "'\"`$&|;<>()*?"
 // maxScript is the largest size of a file in a command whose content is part of the digest, in bytes.
 const maxScript = 16 << 20
 
-// New returns a trainer for a command, which is a program with its arguments, separated by spaces. No
-// shell runs it, so quotes and other special characters are errors. New reads the files that the command
-// names, for [Trainer.Digest].
+// New returns a trainer for a command, which is a program with its arguments, separated by spaces. No shell runs it,
+// so quotes and other special characters of a shell are errors. New also reads the files that the command names,
+// because [Trainer.Digest] covers them.
 func New(command string, o Options) (*Trainer, error) {
 	t := &Trainer{command: strings.Fields(command), o: o}
 	var errs []error
@@ -194,7 +197,7 @@ func New(command string, o Options) (*Trainer, error) {
 	return t, nil
 }
 
-// Digest returns a SHA-256 of the command and of the files that it names, such as train.py. It does not
+// Digest returns a SHA-256 of the command and of the files that the command names, such as train.py. It does not
 // cover files that a script imports.
 func (t *Trainer) Digest() string {
 	if t == nil {
@@ -211,11 +214,13 @@ type kept struct {
 	Result Result `json:"result"`
 }
 
-// TrialsFolder is the folder in Options.Dir that keeps finished public trainings.
+// TrialsFolder is the name of the folder in Options.Dir that keeps the results of finished public trainings, see
+// [Trainer.Public].
 const TrialsFolder = "trials"
 
-// Public runs a public training and keeps its result in Options.Dir, or returns the result that was kept
-// there. The script must report exactly the rounds of the plan; otherwise Public returns an error.
+// Public runs a public training and keeps its result in Options.Dir. If the folder already has the result of an equal
+// task, Public returns that result and runs nothing. The script must report exactly the rounds of the plan; otherwise
+// Public returns an error.
 func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
 	if t == nil || len(t.command) == 0 {
 		return Result{}, errNoTrainer

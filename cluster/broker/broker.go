@@ -1,9 +1,10 @@
-// Package broker connects processes through NATS JetStream, a message broker with streams that are stored on disk. An
-// Engine describes the broker: it either runs elsewhere, or is a part of this program that Start starts. The package
-// does not know what the messages mean.
+// Package broker connects processes through NATS JetStream, a message broker that stores streams of messages on disk.
+// An [Engine] describes the broker. The broker either runs elsewhere, or is a part of this program that
+// [Engine.Start] starts. The package does not depend on the content of the messages.
 //
-// A broker listens beyond loopback only with TLS, and only if every user has credentials, see
-// Keyring. With the build tag nobroker, the program contains no broker and can only connect to one.
+// A broker of this program accepts connections from other machines only with TLS, and only if every user has
+// credentials, see [Keyring]. With the build tag nobroker, the program contains no broker and can only connect to
+// one.
 package broker
 
 import (
@@ -20,13 +21,13 @@ import (
 // Engine describes the message broker that the processes use: one that runs elsewhere (URL), or one that Start starts
 // in this process (all other fields).
 type Engine struct {
-	// URL is a broker that runs elsewhere, such as nats://host:4222. If it is "", Start starts a
-	// broker as the other fields say.
+	// URL is the URL of a broker that runs elsewhere, such as tls://host:4222 (see [CheckURL]). If it is "", Start
+	// starts a broker as the other fields say.
 	URL string
 	// Listen is the HOST:PORT at which the started broker listens. Port 0 selects a free port. If it
 	// is "", only this process can use the broker.
 	Listen   string
-	StoreDir string // the folder of its streams; it is created if it does not exist
+	StoreDir string // the folder in which the started broker stores its streams; it is created if it does not exist
 	// Sync is how long the broker may wait between acknowledging a message and flushing it to disk.
 	// 0 means that each message is on disk before it is acknowledged.
 	Sync time.Duration
@@ -40,8 +41,8 @@ type Engine struct {
 	Log func(level, text string)
 }
 
-// Permissions lists the subjects under which a user may publish, and those to which it may subscribe. Subjects may
-// have the wildcards of NATS.
+// Permissions lists the subjects (names of messages in NATS) under which a user may publish, and the subjects to
+// which the user may subscribe. A subject may have the wildcards of NATS, * and >.
 type Permissions struct{ Publish, Subscribe []string }
 
 // Validate reports every field outside its range.
@@ -102,9 +103,9 @@ func (e Engine) checkFree(ctx context.Context) error {
 	return err
 }
 
-// MaxMessage returns the largest message, in bytes, that the broker accepts. If the broker runs elsewhere
-// (e.URL), MaxMessage connects to it as p, as Dial does, and asks. For a broker that Start would start, it
-// needs no connection; it then returns an error if the broker cannot listen at its address.
+// MaxMessage returns the length of the largest message, in bytes, that the broker accepts. If the broker runs
+// elsewhere (e.URL), MaxMessage connects to it as p, as Dial does, and asks. Otherwise it needs no connection, but it
+// returns an error if the broker that Start would start could not listen at e.Listen.
 func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
 	if e.URL == "" {
 		return startedMaxMessage, e.checkFree(ctx)
@@ -146,7 +147,8 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// CheckURL returns an error if url is not the URL of a broker, such as nats://host:4222.
+// CheckURL returns an error if url is not the URL of a broker: nats://HOST:PORT for a broker on this machine
+// (loopback), or tls://HOST:PORT for any. Several URLs are separated by commas.
 func CheckURL(url string) error {
 	if strings.Contains(url, "@") { // it may have a password, which must not be printed
 		return errors.New("the URL has an @, must be nats://HOST:PORT or tls://HOST:PORT, or several with commas; " +

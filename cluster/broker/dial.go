@@ -22,8 +22,8 @@ import (
 type Peer struct {
 	Name  string       // the connection's name in the broker's lists
 	Creds *Credentials // nil means no credentials
-	// Inbox is the first part of the subjects under which answers arrive. Nobody else may be allowed
-	// to listen there.
+	// Inbox is the first part of the NATS subjects (names of messages) under which answers to this peer arrive. No
+	// other user may be allowed to subscribe to these subjects.
 	Inbox string
 	// Reconnected, unless it is nil, is called from a goroutine of the connection each time the
 	// connection returns after a loss.
@@ -34,8 +34,8 @@ type Peer struct {
 	Unreachable func(error)
 }
 
-// ErrUnusable is the error for a broker that does not become usable by waiting: it refuses the user, its certificate
-// is not trusted, or it lacks a needed feature.
+// ErrUnusable is wrapped by the error for a broker that cannot be used, however long one waits: the broker refuses
+// the user, its certificate is not trusted, or it lacks a needed feature.
 var ErrUnusable = errors.New("cannot be used")
 
 // Dial connects to the broker at url. If the broker does not answer yet, Dial waits for it. If ctx is cancelled, the
@@ -56,7 +56,7 @@ func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 	return dial(ctx, url, p, options)
 }
 
-// LogUnreachable returns a function for Peer.Unreachable that logs the reasons to log.
+// LogUnreachable returns a function for [Peer].Unreachable that writes to log why the broker cannot be reached.
 func LogUnreachable(log *slog.Logger) func(error) {
 	return func(err error) { log.Warn("the broker cannot be reached", "error", err) }
 }
@@ -74,8 +74,9 @@ func CheckConn(c *nats.Conn, need int64) error {
 	return nil
 }
 
-// UntilRefused returns a context that is cancelled, with the reason, if the broker refuses something that the user of c
-// asks. The broker sends no answer to a request that is not allowed, so a request would otherwise wait for its timeout.
+// UntilRefused returns a context for requests over the connection c. If the broker does not permit something that the
+// connection's user asks, the context is cancelled, and its cause says what. The broker sends no answer to a request
+// that is not permitted, so without this context the request would wait until its timeout.
 func UntilRefused(ctx context.Context, c *nats.Conn) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -97,8 +98,9 @@ func UntilRefused(ctx context.Context, c *nats.Conn) (context.Context, context.C
 	return ctx, func() { cancel(nil) }
 }
 
-// Refused returns what an error of JetStream means if waiting does not help, or nil: why the context of UntilRefused was
-// cancelled, or that the user's account has no JetStream.
+// Refused returns an error that wraps [ErrUnusable] if it is useless to repeat a request to JetStream, and nil
+// otherwise. err is the error of the request, and ctx is its context, from [UntilRefused]. Repeating is useless if
+// the broker forbids the request, or if the user's account has no JetStream.
 func Refused(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrUnusable) {
 		return cause

@@ -17,7 +17,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Embedded reports whether this program contains a broker.
+// Embedded reports whether this program contains a broker. It is false if the program was built with the tag
+// nobroker.
 const Embedded = true
 
 // Broker is the broker of an Engine, as Start returns it: running in this process, or only a reference to one that
@@ -30,8 +31,9 @@ type Broker struct {
 	begun  chan struct{}  // closed when it has started or failed to
 }
 
-// Start starts the broker in this process, or returns a reference to the one at e.URL. A broker first reads its
-// streams, which may take minutes. If ctx is cancelled before that, the error is context.Cause(ctx).
+// Start starts the broker in this process, or returns a reference to the one at e.URL. A broker that starts first
+// reads its stored streams, which may take minutes. If ctx is cancelled during this time, the error is
+// context.Cause(ctx).
 func (e Engine) Start(ctx context.Context) (*Broker, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
@@ -168,8 +170,8 @@ func (b *Broker) Connect(ctx context.Context, p Peer) (*nats.Conn, error) {
 // connections whose clients do not read may take longer: they end only at WriteDeadline.
 const closeTime = 5 * time.Second
 
-// Close stops the broker, if it was started here, and waits for its end. It does not wait for
-// clients that do not read.
+// Close stops the broker, if it was started here, and waits for its end. Connected processes that no longer read do
+// not delay it.
 func (b *Broker) Close() {
 	if b.ns == nil {
 		return

@@ -9,7 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Embedded reports whether this program contains a broker.
+// Embedded reports whether this program contains a broker. It is false if the program was built with the tag
+// nobroker.
 const Embedded = false
 
 // Broker is the message broker that an [Engine] describes.

@@ -29,14 +29,14 @@ type Role string
 const (
 	Client   Role = "client"   // a client of a training
 	Operator Role = "operator" // asks for the state of a training, and expels clients
-	Worker   Role = "worker"   // computes cells of sweeps
-	Server   Role = "server"   // serves trainings, or hands out cells, at a broker that runs elsewhere
+	Worker   Role = "worker"   // computes trainings of a sweep
+	Server   Role = "server"   // serves trainings, or gives trainings of a sweep to workers, at a broker that runs elsewhere
 )
 
 // User is a user of the broker in a Keyring: its role and its public key.
 type User struct {
 	Role   Role   `json:"role"`
-	Client int    `json:"client"` // a client's number; else 0
+	Client int    `json:"client"` // the client's number; 0 for other roles
 	Public string `json:"public"` // the public part of the user's key
 }
 
@@ -54,13 +54,14 @@ type Keyring struct {
 type Credentials struct {
 	Version int    `json:"version"`
 	Role    Role   `json:"role"`
-	Client  int    `json:"client"` // a client's number; else 0
+	Client  int    `json:"client"` // the client's number; 0 for other roles
 	Seed    string `json:"seed"`   // the secret part of the user's key
 	CA      string `json:"ca"`     // PEM; the certificate that signed the broker's
 }
 
-// Check returns an error if the role of the credentials is not the needed one. Call it before connecting: the broker
-// would accept the connection and then refuse every request. nil credentials, as on loopback, fit every role.
+// Check returns an error if the role of the credentials is not the needed one. Call it before connecting, because the
+// broker would accept the connection and then refuse every request. If c is nil (no credentials, as on loopback),
+// Check returns nil.
 func (c *Credentials) Check(needed Role) error {
 	if c == nil || c.Role == needed {
 		return nil

@@ -1,7 +1,7 @@
-// Package journal keeps on disk what a client of a distributed training must not lose: its secret,
-// the run that it takes part in, and every release that it has made. A release is in the journal
-// before anybody else sees any part of it. So a client that starts again sends the same bytes again,
-// and never computes a released round a second time.
+// Package journal keeps on disk what a client of a distributed training must not lose: its secret, the run that it
+// takes part in, and every release (noised update) that it has made. A release is in the journal before anybody else
+// sees any part of it. So a client that starts again sends the same bytes again, and never computes a released round
+// a second time.
 //
 // A journal is a folder with one file and its lock. The file begins with a line that has
 // the name and the version of its format. Then come records:
@@ -48,8 +48,8 @@ var (
 	// ErrDamaged reports a journal that differs from what was written. It is then not certain which rounds were
 	// released.
 	ErrDamaged = errors.New("damaged")
-	// ErrKey reports a journal that was written with another key than the given one. It also reports that
-	// only one of the two is empty (no key).
+	// ErrKey reports a journal that was written with another key than the given one. It also reports a journal that
+	// was written without a key if a key is given, and the reverse.
 	ErrKey = errors.New("it was not written with this key")
 )
 
@@ -248,7 +248,8 @@ func (j *Journal) Release(round int) (Release, bool) {
 	return j.releases[i], true
 }
 
-// Sizes returns the sample sizes of all released rounds, in order.
+// Sizes returns the expected sample sizes of all released rounds, in order of the rounds. Consecutive rounds with the
+// same size are one [Stretch].
 func (j *Journal) Sizes() []Stretch { return slices.Clone(j.all().sizes) }
 
 // Lags returns a slice whose element l is the number of released rounds with lag l: round i has the lag
@@ -289,8 +290,8 @@ func (j *Journal) Pin(run []byte, client, params int) error {
 	return nil
 }
 
-// Begin sets the first round of a journal that replaces a lost one. The lost journal has released the rounds before
-// first. The journal must be pinned and have no rounds.
+// Begin sets the first round of a journal that replaces a lost journal. The rounds before first were released by the
+// lost journal. The journal must be pinned and have no rounds.
 func (j *Journal) Begin(first int) error {
 	if j.pinned == nil || j.Next() != 0 || first < 1 || first > math.MaxInt32 {
 		return fmt.Errorf("first round = %d after %d rounds, must be at least 1, after Pin and before any "+

@@ -4,8 +4,8 @@ import "fmt"
 
 // Assembly puts the chunks of one vector together. They may come in any order.
 type Assembly struct {
-	Chunk Chunk     // of the run
-	X     []float32 // the vector; complete when Add reports so
+	Chunk Chunk     // the Chunk of the run
+	X     []float32 // the vector; it is complete when Add has returned whole = true
 	about Header    // header of all chunks, except for the chunk's number
 	has   []bool
 	left  int

@@ -78,8 +78,8 @@ type Header struct {
 // which message has which part of a vector.
 type Chunk int
 
-// ChunkFor returns the largest Chunk, a multiple of 1024, for messages of at most most bytes. The result is below
-// MinChunk, and so not valid, if the limit is too low.
+// ChunkFor returns the largest Chunk, a multiple of 1024, whose messages have at most the given number of bytes. If
+// this number is too small, the result is below MinChunk, which [Chunk.Validate] refuses.
 func ChunkFor(most int64) Chunk {
 	return Chunk(max(0, min((most-HeaderSize)/4, int64(MaxChunk))) / 1024 * 1024)
 }
