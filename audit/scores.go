@@ -124,7 +124,8 @@ func column(header []string, name string) (int, error) {
 }
 
 // Validate returns an error if the scores cannot be audited. Their number must be in [MinCanaries, MaxCanaries], each
-// score must be finite, and about half of the canaries must be members.
+// score must be finite, and so many canaries must be members as fair coins can give (they give another number with
+// probability at most 1e-6).
 func (s Scores) Validate() error {
 	n, members := len(s.Member), s.members()
 	if len(s.Score) != n {

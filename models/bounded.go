@@ -108,7 +108,8 @@ func NewSums(m Model) *Sums {
 	return s
 }
 
-// Wide returns the working memory for a sum: a vector of the model's length d. Each call returns the same vector.
+// Wide returns a float64 vector of the model's length d, into which [Sums.GradSum] can write its sum. Each call returns
+// the same vector, which is not cleared. [Sums.AddGradSum] may overwrite it.
 func (s *Sums) Wide() []float64 {
 	if s.wide == nil {
 		s.wide = make([]float64, s.model.NumParams())

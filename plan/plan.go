@@ -133,7 +133,7 @@ type Theorem struct {
 
 // Run is the training that a plan proposes, in whole numbers: T rounds with batch size s. If the plan gives epochs,
 // [Rounds] says how T follows from them. With random allocation of N records to t batches, the mean batch size is
-// N/t, and s is at least this mean.
+// N/t, and s is at least this mean, because t = ⌈N/s⌉.
 type Run struct {
 	SampleSize    int     `json:"sample_size"`       // batch size s; the mean batch size if batch sizes vary (θ > 1, see [Plan])
 	MaxSampleSize int     `json:"max_sample_size"`   // largest batch size, ⌊θs⌋

@@ -42,13 +42,13 @@ type Setting struct {
 	EpsilonUpper float64 `json:"epsilon_upper"`
 }
 
-// Tighten computes the ε of the plan by the accountant acc. It also finds the batch size and the noise that acc would
-// allow for the plan's budget, records and epochs. It stores the result in p.Tight. If batch sizes vary (θ > 1),
-// every round counts as if it had the largest size.
+// Tighten computes the ε of the plan by the accountant acc, under add-or-remove and under replace-one adjacency. It also
+// finds the batch size and the noise that acc would allow for the plan's budget, records and epochs. It stores the result
+// in p.Tight. If batch sizes vary (θ > 1), every round counts as if it had the largest size.
 //
 // Tighten does nothing if there is nothing to account for: no ε, no σ, or less than one gradient computation. It also
-// does nothing for random allocation and for plans that protect a person (Group): these plans already use the
-// accountant pld, and no other adjacency is covered.
+// does nothing for random allocation and for plans that protect a person (Group). Their ε is already by the accountant
+// pld, which covers them only under add-or-remove adjacency, so Tighten would have nothing to add.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err

@@ -43,8 +43,8 @@ type Study struct{ s *searcher }
 // errNoStudy is the error for a Study that NewStudy did not make.
 var errNoStudy = errors.New("this Study was not made by NewStudy")
 
-// NewStudy returns a study of settings with r.Base in common. Proxies train on the data itself, so the
-// data must be public, and o.Probing must be [Own].
+// NewStudy returns a [Study] of settings that all share r.Base. Its proxies (cheaper trainings with almost no noise) train
+// on the data itself, so the data must be public, and o.Probing must be [Own].
 func NewStudy(r Request, o Options) (Study, error) {
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
 		return Study{}, err

@@ -56,8 +56,8 @@ func widenRowPortable(dst []float64, x []float32) {
 	clear(dst[len(x):])
 }
 
-// RowDots multiplies rows of x by one or more vectors. x has rows of stride columns. z is [vector][row], and w is
-// [vector][column]. RowDots sets each z[k][i] to the product of w[k] and row rows[i] of x. Lane l is the sum over the
+// RowDots multiplies rows of x by one or more vectors. x has rows of stride columns. w holds the vectors one
+// after another. RowDots sets z[k*len(rows)+i] to the inner product of vector k and row rows[i] of x. Lane l is the sum over the
 // columns c with c mod 8 = l, in order, and the lanes are added as in SumWideLanes. If the numbers in w are float32
 // values, products are exact in float64, so only the sums round, and columns of 0 change nothing.
 func RowDots(z []float64, x []float32, stride int, rows []int32, w []float64) {

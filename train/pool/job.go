@@ -24,12 +24,12 @@ type Job struct {
 	Source *train.Source `json:"-"`
 }
 
-// Elsewhere computes jobs (trainings with their evaluations) in other processes. Compute calls done(job, result) for
-// each finished job, and part with the fraction of a job that is done; job is the index in jobs. It makes these calls
-// one at a time, in any order.
+// Elsewhere computes jobs (trainings with their evaluations) in other processes. When a job is finished, Compute calls
+// done(job, result), where job is its index in jobs. While the job runs, Compute may call part(job, fraction) to report
+// its progress, from 0 to 1. These calls come one at a time, and jobs may finish in any order.
 type Elsewhere interface {
 	Compute(ctx context.Context, jobs []Job, done func(job int, result json.RawMessage) error,
-		part func(job int, part float64)) error
+		part func(job int, fraction float64)) error
 }
 
 // anyCell has the fields of all specs of cells that another process may compute.

@@ -125,7 +125,7 @@ type utilityCellSpec struct {
 	Data string      `json:"data_sha256"`
 }
 
-// OfUtility returns the cell whose result is a [Utility]: how much accuracy a model, trained without noise, keeps
+// OfUtility returns the [Cell] whose result is a [Utility]: how much accuracy a model, trained without noise, keeps
 // when noise is added to its parameters.
 func OfUtility(spec UtilitySpec, source *train.Source) Cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
