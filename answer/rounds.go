@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +44,11 @@ func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan
 			`record: [{"mechanism": "pure", "epsilon": 0.5, "adjacency": "replace-one"}, …] gives each pair, with "approximate" and ` +
 			`"delta" if δ is above 0`)
 	}
-	if joined := joinLines(text); joined != nil {
+	joined, err := joinLines(text)
+	if err != nil {
+		return plan.History{}, err
+	}
+	if joined != nil {
 		text = joined
 	}
 	if isRound(text) {
@@ -89,21 +94,27 @@ func isRound(text []byte) bool {
 }
 
 // joinLines returns an array of the JSON values of a text that has several, as JSON Lines has, and begins with a round. It
-// returns nil for another text.
-func joinLines(text []byte) []byte {
+// returns nil for another text. What follows a round and is no JSON is an error: the rounds after it must not be left out.
+func joinLines(text []byte) ([]byte, error) {
 	var all [][]byte
-	d := json.NewDecoder(bytes.NewReader(text))
-	for d.More() {
+	for d := json.NewDecoder(bytes.NewReader(text)); ; {
 		var one json.RawMessage
-		if d.Decode(&one) != nil || len(all) == 0 && !isRound(one) {
-			return nil
+		err := d.Decode(&one)
+		if err == io.EOF {
+			break
+		}
+		if len(all) == 0 && (err != nil || !isRound(one)) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("after round %d: %w", len(all), err)
 		}
 		all = append(all, one)
 	}
 	if len(all) < 2 {
-		return nil
+		return nil, nil
 	}
-	return slices.Concat([]byte("["), bytes.Join(all, []byte(",\n")), []byte("]"))
+	return slices.Concat([]byte("["), bytes.Join(all, []byte(",\n")), []byte("]")), nil
 }
 
 // unknownKey returns the error about an unknown key with all keys of rounds, or nil for another error. What is not a key

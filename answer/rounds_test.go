@@ -101,6 +101,18 @@ func TestQuestionHasAFile(t *testing.T) {
 	}
 }
 
+// Rounds behind a bracket that closes nothing are not left out: the file is refused.
+func TestNoRoundIsLeftOutOfJSONLines(t *testing.T) {
+	round := `{"sigma": 1, "sample_rate": 0.1, "steps": 10}`
+	for _, between := range []string{"}\n", "\n]\n", "]", "\n}", ",", "\x00", "\n/* */"} {
+		for _, text := range []string{round + "\n" + round + between + round, round + "\n" + round + between, round + between + round} {
+			if h, err := ReadRounds([]byte(text), dp.Poisson, ""); err == nil {
+				t.Errorf("%q is read as %d events", text, len(h.Events))
+			}
+		}
+	}
+}
+
 // Text that Python prints, such as with single quotes, is read as the same JSON. An error names mechanisms
 // that are not Gaussian.
 func TestRoundsAsPythonPrintsThem(t *testing.T) {

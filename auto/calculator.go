@@ -316,8 +316,8 @@ func (c *calculator) whole(ctx context.Context, l *ledger, clients int) (stagePl
 // paper follows the paper's appendix "DP Calculator". σ_0 is the largest noise at which the target may
 // be reached. Each later σ_j is the noise of twice the ε, at most the target's, and is below σ_{j−1}. s is the largest sample size that Theorem
 // simpleF allows for K more gradients after all earlier rounds, which are counted as if they had run at
-// σ_j. If no noise allows K more, K_j is the largest part of K that the least noise allows. Otherwise a client could
-// stop with half of its budget.
+// σ_j. If no noise allows K more, K_j is the largest part of K that the least noise allows. Otherwise a client
+// would stop with more of its budget left.
 func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients int, target float64) (
 	stagePlan, error,
 ) {

@@ -98,11 +98,12 @@ func (s Spec) largestWeight() float64 {
 
 // TriedClips returns the clipping norms that a search tries for the spec's model. For a linear model there are
 // usually three, because its gradients are often shorter than C. For a network there is only Spec.Clip, because
-// nearly all gradients of a network are clipped, so that only the product of step size and clipping norm matters.
+// nearly all gradients of a network are clipped, so that only the product of step size and clipping norm matters. A class
+// weight above 1 raises them, see [Spec.UsualClip].
 func (s Spec) TriedClips() []float64 {
 	switch {
 	case IsNetwork(s.Model):
-		return []float64{s.Clip}
+		return []float64{s.weighted(s.Clip)}
 	case s.Scattered():
 		return []float64{s.UsualClip()}
 	}

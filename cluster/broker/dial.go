@@ -79,6 +79,7 @@ func CheckConn(c *nats.Conn, need int64) error {
 // that is not permitted, so without this context the request would wait until its timeout.
 func UntilRefused(ctx context.Context, c *nats.Conn) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	before := c.LastError() // stays until the connection returns after a loss
 	go func() {
 		tick := time.NewTicker(reconnectWait)
 		defer tick.Stop()
@@ -88,7 +89,7 @@ func UntilRefused(ctx context.Context, c *nats.Conn) (context.Context, context.C
 				return
 			case <-tick.C:
 			}
-			if err := c.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
+			if err := c.LastError(); err != before && errors.Is(err, nats.ErrPermissionViolation) {
 				cancel(fmt.Errorf("the broker at %s: %w: %w: its configuration must allow this, as the nats.conf that proactivedp "+
 					"keys writes does", c.ConnectedUrlRedacted(), ErrUnusable, err))
 				return

@@ -18,18 +18,21 @@ type TableShape struct {
 	Noise float64
 }
 
-// The ranges of a TableShape. They bound the memory of a table.
+// MaxTableClasses is the largest number of classes of a TableShape.
+const MaxTableClasses = 1000
+
+// The other ranges of a TableShape. They bound the memory of a table.
 const (
-	maxTableFeatures, maxTableClasses = 1 << 14, 1000
-	maxTableEntries                   = 1 << 28
+	maxTableFeatures = 1 << 14
+	maxTableEntries  = 1 << 28
 )
 
 // Validate reports every field of s that is outside its range.
 func (s TableShape) Validate() error {
 	if s.Rows < MinRows || s.Rows > MaxRows || s.Features < 1 || s.Features > maxTableFeatures || s.Classes < 2 ||
-		s.Classes > maxTableClasses || s.Rows*s.Features > maxTableEntries {
+		s.Classes > MaxTableClasses || s.Rows*s.Features > maxTableEntries {
 		return fmt.Errorf("%d rows of %d features in %d classes, must be in [%d, %d], [1, %d] and [2, %d], with at most %d "+
-			"entries", s.Rows, s.Features, s.Classes, MinRows, MaxRows, maxTableFeatures, maxTableClasses, maxTableEntries)
+			"entries", s.Rows, s.Features, s.Classes, MinRows, MaxRows, maxTableFeatures, MaxTableClasses, maxTableEntries)
 	}
 	if !(s.Share >= 0 && s.Share < 1) || !(s.Noise >= 0 && s.Noise < 1) {
 		return fmt.Errorf("share = %v and noise = %v, must be in [0, 1)", s.Share, s.Noise)
@@ -64,6 +67,7 @@ func Table(root *rng.Root, name string, s TableShape) (*data.Dataset, error) {
 	}
 	rows := root.Stream(rng.Synthetic, 10, rowStream)
 	d := &data.Dataset{Name: name, Features: s.Features, Classes: s.Classes, Start: []int{0}, Synthetic: true}
+	d.Index, d.Value = make([]int32, 0, s.Rows*s.Features), make([]float32, 0, s.Rows*s.Features)
 	for range s.Rows {
 		class := s.class(rows)
 		for f := range s.Features {

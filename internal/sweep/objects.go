@@ -62,12 +62,14 @@ func openObject(ctx context.Context, js jetstream.JetStream, bucket, name string
 
 // putObject writes an object of some bytes to a bucket.
 func putObject(ctx context.Context, js jetstream.JetStream, bucket, name string, from io.Reader, size int64) error {
-	ctx, cancel := context.WithTimeout(ctx, transfer(size))
+	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	store, err := js.ObjectStore(ctx, bucket)
+	store, err := js.ObjectStore(asking, bucket)
 	if err != nil {
 		return err
 	}
-	_, err = store.Put(ctx, jetstream.ObjectMeta{Name: name}, from)
+	writing, cancel := context.WithTimeout(ctx, transfer(size))
+	defer cancel()
+	_, err = store.Put(writing, jetstream.ObjectMeta{Name: name}, from)
 	return err
 }

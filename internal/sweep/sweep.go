@@ -304,10 +304,7 @@ func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyW
 		return watcher, nil
 	}
 	results, err := q.make(ctx)
-	if errors.Is(err, broker.ErrUnusable) {
-		return watcher, err
-	}
-	if err != nil {
+	if err != nil { // a broker that is being stopped answers as if it lacked JetStream
 		q.log.Warn("the broker", "error", err)
 		return watcher, nil
 	}

@@ -153,19 +153,14 @@ func Recognise(start []byte) Kind {
 // startOfJSON matches the beginning of an object or of an array of objects.
 var startOfJSON = regexp.MustCompile(`^\s*(\[\s*)?{\s*"`)
 
-// isARFF reports whether text begins as an ARFF file, which may have comments and empty lines first. The comments of
-// published files are often longer than what is looked at.
+// isARFF reports whether text begins as an ARFF file, which may have comments and empty lines first.
 func isARFF(start []byte) bool {
-	comments := 0
 	for line := range bytes.Lines(start) {
-		line = bytes.TrimSpace(line)
-		if bytes.HasPrefix(line, []byte("%")) {
-			comments++
-		} else if len(line) > 0 {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '%' {
 			return len(line) > 9 && bytes.EqualFold(line[:9], []byte("@relation"))
 		}
 	}
-	return comments > 0
+	return false
 }
 
 // isControl reports whether a byte is a control character that text does not have. Texts may have

@@ -156,11 +156,23 @@ func Text(r io.Reader) (*bufio.Reader, error) {
 
 // checkText returns an error that says what the content is if no reader of text can read it.
 func checkText(in *bufio.Reader) error {
-	start, _ := in.Peek(startSize) // an error will occur again in the next read
-	if k := Recognise(start); k != Unknown {
+	if k := recognise(in); k != Unknown {
 		return fmt.Errorf("this is %s, which is not read: %s", k, k.Advice())
 	}
 	return nil
+}
+
+// recognise returns the kind of the content. The comments before an ARFF file are often longer than the bytes that
+// Recognise looks at.
+func recognise(in *bufio.Reader) Kind {
+	start, _ := in.Peek(startSize) // an error will occur again in the next read
+	k := Recognise(start)
+	if k == Unknown && bytes.HasPrefix(start, []byte("%")) {
+		if start, _ = in.Peek(BufferSize); isARFF(start) {
+			return arff
+		}
+	}
+	return k
 }
 
 // KindOf returns the kind of the file at path, after decompression. It returns Unknown if the file cannot be read, is
@@ -185,8 +197,8 @@ func Start(path string) (Kind, []byte) {
 	if err != nil {
 		return Unknown, nil
 	}
+	k := recognise(in)
 	start, _ := in.Peek(BufferSize)
-	k := Recognise(start[:min(len(start), startSize)])
 	if k == Zip {
 		if text, err := inZip(f); err == nil && checkText(text) == nil {
 			start, _ = text.Peek(BufferSize)

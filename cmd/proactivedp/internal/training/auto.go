@@ -298,8 +298,10 @@ func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
 		err = errors.New("--probe = private: auto accounts for no probe; must be own for a public set, synthetic or " +
 			"the name of a public data set")
 	}
-	if task.Spec.ClassWeights != "" && cmd.Flags().Changed("probe") && probing == propose.Other {
-		err = errors.Join(err, errors.New("--class-weights must not be given with --probe of other data, which has other labels"))
+	onOther := cmd.Flags().Changed("probe") || task.Strategy == auto.Paper || task.Strategy == auto.PaperTarget
+	if task.Spec.ClassWeights != "" && onOther && probing == propose.Other {
+		err = errors.Join(err, errors.New("--class-weights must not be given with --probe of other data, which has other labels, "+
+			"nor with a strategy of the paper, which needs such a probe"))
 	}
 	errs = append(errs, err, checkFolder(f.dir, trainer.LedgerFile, "with"))
 	if task.Spec.SeedFromOS && f.dir == "" {

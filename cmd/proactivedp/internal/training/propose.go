@@ -265,25 +265,28 @@ func (f *proposeFlags) probedSource(cmd *cobra.Command, probed string, o propose
 	return train.NewSource(d), nil
 }
 
-// The tables that probes draw: fewestDrawn to mostDrawn rows, of which drawnNoise of the labels do not depend on the features, or
-// of the variance of numbers. For metrics other than the accuracy, which are for rare classes, drawnShare of the rows are of
-// class 0.
+// The tables that probes draw: fewestDrawn to mostDrawn rows of at most mostDrawnFeatures features, of which drawnNoise of the
+// labels do not depend on the features, or of the variance of numbers. For metrics other than the accuracy, which are
+// for rare classes, drawnShare of the rows are of class 0. A table is dense, so its size must not follow a sparse file
+// of many features.
 const (
 	fewestDrawn, mostDrawn = 2000, 20_000
+	mostDrawnFeatures      = 1000
 	drawnNoise             = 0.2
 	drawnShare             = 0.9
 )
 
 // loadProbed loads the data set that proxies use instead of the training data d, see [probeFor]. For a user's file of rows
-// it draws a table: about as many rows, and as many features and classes as the file has, or numbers within the same public bounds.
+// it draws a table: about as many rows, as many features up to mostDrawnFeatures, and as many classes as the file has, or
+// numbers within the same public bounds.
 func loadProbed(cmd *cobra.Command, where *cli.DataFlags, probed string, spec train.Spec, d *data.Dataset) (*data.Dataset, error) {
 	if d.Targets != nil && probed != probeSynthetic {
 		return nil, cli.Usage(fmt.Errorf("--probe = %s has classes, and %s has targets: must be %s, which draws numbers", probed, d.Name,
 			probeSynthetic))
 	}
-	if probed == probeSynthetic && d.Images == nil {
+	if probed == probeSynthetic && d.Images == nil && d.Classes <= synth.MaxTableClasses {
 		root, shape := rng.New(cli.StandInSeed), synth.TableShape{Rows: min(max(d.Len(), fewestDrawn), mostDrawn),
-			Features: d.Features, Classes: d.Classes, Noise: drawnNoise}
+			Features: min(d.Features, mostDrawnFeatures), Classes: d.Classes, Noise: drawnNoise}
 		if d.Targets != nil {
 			shape.Classes = 0
 			return synth.Numbers(root, "synth-numbers", shape, d.Targets.Bounds)

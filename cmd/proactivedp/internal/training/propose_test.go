@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/train"
 )
 
 // Proxies look at drawn records of the kind of a user's: rows of about as many features, or images
@@ -18,5 +19,14 @@ func TestLikestIsOfTheSameKind(t *testing.T) {
 		if got := likest(&d); got != want {
 			t.Errorf("likest of %s is %s, must be %s", d.Shape(), got, want)
 		}
+	}
+}
+
+// The table that a probe draws is dense, so its size does not follow a file with many features.
+func TestProbesOfWideFilesAreBounded(t *testing.T) {
+	wide := &data.Dataset{Features: 1 << 20, Classes: 3, Start: make([]int, 3001)}
+	d, err := loadProbed(nil, nil, probeSynthetic, train.DefaultSpec(), wide)
+	if err != nil || d.Features != mostDrawnFeatures || d.Classes != 3 {
+		t.Errorf("%v, %v", d, err)
 	}
 }
