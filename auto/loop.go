@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"proactivedp/data"
 	"proactivedp/train"
 )
 
@@ -262,9 +261,5 @@ func (p Public) margin(t Task, i int) float64 {
 
 // score returns the target of client i on the scale of [Point].Accuracy.
 func (j *Journal) score(t Task, i int) float64 {
-	b := data.TargetBounds{High: 1}
-	if j.Public.Targets != nil {
-		b = *j.Public.Targets
-	}
-	return t.Spec.MetricOf().Score(t.Clients[i].Accuracy, b)
+	return t.Spec.MetricOf().Score(t.Clients[i].Accuracy, j.Public.Targets)
 }

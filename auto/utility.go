@@ -387,9 +387,9 @@ func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec
 
 // score returns a value of the metric on the scale of [Point].Accuracy.
 func (p Probe) score(value float64) float64 {
-	b := data.TargetBounds{High: 1}
+	var b *data.TargetBounds
 	if t := p.Source.Data().Targets; t != nil {
-		b = t.Bounds
+		b = &t.Bounds
 	}
 	return p.Spec.MetricOf().Score(value, b)
 }

@@ -80,8 +80,8 @@ func (s SearchSpec) Validate() error {
 		errs = append(errs, errors.New("holdout = 0, must be in (0, 1): a search is never judged by the test set"))
 	}
 	runs := max(s.Seeds, 0)
-	with := func(name string, n, laidOut int, set func(t *train.Spec, i int)) {
-		if n == 0 && laidOut == 0 {
+	with := func(name string, n int, laidOut func(train.Spec) []float64, set func(t *train.Spec, i int)) {
+		if n == 0 && laidOut == nil {
 			errs = append(errs, fmt.Errorf("%s: none given, must be at least one", name))
 		}
 		for i := range n {
@@ -96,15 +96,22 @@ func (s SearchSpec) Validate() error {
 			}
 			errs = append(errs, err)
 		}
-		runs = min(runs*max(n, laidOut), maxRuns+1)
+		if n == 0 && laidOut != nil { // as many as the model with the most has
+			for _, model := range s.Models {
+				t := s.Train
+				t.Model = model
+				n = max(n, len(laidOut(t)))
+			}
+		}
+		runs = min(runs*n, maxRuns+1)
 	}
 	errs = append(errs, CheckOnce("models", s.Models), CheckOnce("clips", s.Clips), CheckOnce("eta0", s.Eta0),
 		CheckOnce("beta", s.Beta), CheckOnce("sigmas", s.Sigmas))
-	with("models", len(s.Models), 0, func(t *train.Spec, i int) { t.Model = s.Models[i] })
-	with("clips", len(s.Clips), len(s.Train.TriedClips()), func(t *train.Spec, i int) { t.Clip = s.Clips[i] })
-	with("eta0", len(s.Eta0), len(s.Train.TriedSteps(1)), func(t *train.Spec, i int) { t.Eta0 = s.Eta0[i] })
-	with("beta", len(s.Beta), 0, func(t *train.Spec, i int) { t.Beta = s.Beta[i] })
-	with("sigmas", len(s.Sigmas), 0, func(t *train.Spec, i int) { t.NoiseMultiplier = s.Sigmas[i] })
+	with("models", len(s.Models), nil, func(t *train.Spec, i int) { t.Model = s.Models[i] })
+	with("clips", len(s.Clips), train.Spec.TriedClips, func(t *train.Spec, i int) { t.Clip = s.Clips[i] })
+	with("eta0", len(s.Eta0), func(t train.Spec) []float64 { return t.TriedSteps(1) }, func(t *train.Spec, i int) { t.Eta0 = s.Eta0[i] })
+	with("beta", len(s.Beta), nil, func(t *train.Spec, i int) { t.Beta = s.Beta[i] })
+	with("sigmas", len(s.Sigmas), nil, func(t *train.Spec, i int) { t.NoiseMultiplier = s.Sigmas[i] })
 	if runs > maxRuns {
 		errs = append(errs, fmt.Errorf("the search has more than %d runs, which is the largest number allowed", maxRuns))
 	}

@@ -131,8 +131,8 @@ func (m Metric) CheckTarget(named string, value float64) error {
 
 // Score converts a value of the metric to a number in [0, 1], where larger is better. For a metric of regression
 // whose targets have bounds b, it is max(0, R²), or 1 minus the error as a fraction of the range of the targets: no
-// error exceeds this range, because predictions are clamped to the bounds.
-func (m Metric) Score(value float64, b data.TargetBounds) float64 {
+// error exceeds this range, because predictions are clamped to the bounds. b is only used for rmse and mae.
+func (m Metric) Score(value float64, b *data.TargetBounds) float64 {
 	if m.Smaller() {
 		value = 1 - value/(b.High-b.Low)
 	}

@@ -124,8 +124,8 @@ func TestRegressionMetricsCompare(t *testing.T) {
 		if !m.Exceeds(c.better, c.worse, 0) || m.Exceeds(c.worse, c.better, 0) || m.Exceeds(c.better, c.worse, gap) || m.Exceeds(math.NaN(), c.worse, 0) {
 			t.Errorf("%s: %v is better than %v by %v", c.name, c.better, c.worse, gap)
 		}
-		if text, score := m.Text(c.better), m.Score(c.better, b); text != c.text || math.Abs(score-c.score) > 1e-12 || !(m.Score(c.worse, b) < score) {
-			t.Errorf("%s: text %s, score %v, of %v: %v", c.name, text, score, c.worse, m.Score(c.worse, b))
+		if text, score := m.Text(c.better), m.Score(c.better, &b); text != c.text || math.Abs(score-c.score) > 1e-12 || !(m.Score(c.worse, &b) < score) {
+			t.Errorf("%s: text %s, score %v, of %v: %v", c.name, text, score, c.worse, m.Score(c.worse, &b))
 		}
 		if m.CheckTarget("target", c.possible) != nil || m.CheckTarget("target", c.impossble) == nil || m.CheckTarget("target", math.NaN()) == nil {
 			t.Errorf("%s: targets %v and %v", c.name, c.possible, c.impossble)

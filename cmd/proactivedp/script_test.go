@@ -23,29 +23,33 @@ func TestMain(m *testing.M) {
 		// Hundreds of commands run in this process, see runHere: most of a small heap is collected
 		// for nothing. The program that scripts start is as it is.
 		debug.SetGCPercent(800)
-		cli.Draw = drawnOnce(cli.Draw)
 	}
 	testscript.Main(m, map[string]func(){"proactivedp": main})
 }
 
-// drawnOnce returns draw for tests that need few sets often: it draws each of them once. Each caller gets its own
-// Dataset, because commands write notes into it. The rows are shared, because they are read-only.
-func drawnOnce(draw func(string) (*data.Dataset, error)) func(string) (*data.Dataset, error) {
-	var mutex sync.Mutex
-	sets := map[string]*data.Dataset{}
-	return func(name string) (*data.Dataset, error) {
-		mutex.Lock()
-		defer mutex.Unlock()
-		if sets[name] == nil {
-			d, err := draw(name)
-			if err != nil {
-				return nil, err
-			}
-			sets[name] = d
+// drawnHere has the synthetic sets that commands of this process have drawn.
+var drawnHere struct {
+	sync.Mutex
+	sets map[string]*data.Dataset
+}
+
+// drawOnce draws each set once. Each caller gets its own Dataset, because commands write notes into it. The rows are
+// shared, because they are read-only.
+func drawOnce(name string) (*data.Dataset, error) {
+	drawnHere.Lock()
+	defer drawnHere.Unlock()
+	if drawnHere.sets[name] == nil {
+		d, err := cli.Draw(context.Background(), name)
+		if err != nil {
+			return nil, err
 		}
-		d := *sets[name]
-		return &d, nil
+		if drawnHere.sets == nil {
+			drawnHere.sets = map[string]*data.Dataset{}
+		}
+		drawnHere.sets[name] = d
 	}
+	d := *drawnHere.sets[name]
+	return &d, nil
 }
 
 // TestScripts runs testdata/*.txtar: the program as a user runs it, without
@@ -157,5 +161,5 @@ func runHere(ts *testscript.TestScript, args []string) (status string, ok bool) 
 			}
 		}()
 	}
-	return strconv.Itoa(run(context.Background(), args, ts.Stdout(), ts.Stderr())), true
+	return strconv.Itoa(run(cli.WithDraw(context.Background(), drawOnce), args, ts.Stdout(), ts.Stderr())), true
 }

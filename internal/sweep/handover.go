@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"proactivedp/data"
 	"proactivedp/internal/bounded"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -40,25 +41,22 @@ func (q *Queue) handOver(ctx context.Context, j pool.Job, n note) {
 }
 
 func (q *Queue) putData(ctx context.Context, digest string, source *train.Source) error {
-	var size counter
-	if err := writeRecords(&size, source.Data()); err != nil {
-		return err
-	}
 	from, to := io.Pipe()
 	var writer sync.WaitGroup
 	writer.Go(func() { to.CloseWithError(writeRecords(to, source.Data())) })
-	err := putObject(ctx, q.js, dataBucket, digest, bounded.Reader(from, maxRecords), int64(size))
+	err := putObject(ctx, q.js, dataBucket, digest, bounded.Reader(from, maxRecords), sizeOf(source.Data()))
 	from.CloseWithError(err) // ends the writer
 	writer.Wait()
 	return err
 }
 
-// counter counts the bytes that are written to it.
-type counter int64
-
-func (c *counter) Write(b []byte) (int, error) {
-	*c += counter(len(b))
-	return len(b), nil
+// sizeOf returns about how many bytes writeRecords writes.
+func sizeOf(d *data.Dataset) int64 {
+	size := 4 * (len(d.Label) + len(d.Start) + len(d.Index) + len(d.Value))
+	if d.Images != nil {
+		size += len(d.Images.Pixels)
+	}
+	return int64(size)
 }
 
 // takeBack deletes the data sets that handOver has stored at the broker.

@@ -182,3 +182,16 @@ func TestIsEntry(t *testing.T) {
 		t.Error("blanks must be the blank and the tab")
 	}
 }
+
+// An ARFF file is recognised behind more comments than the first bytes hold. A table behind as many is still read.
+func TestCommentsBeforeATable(t *testing.T) {
+	comments := strings.Repeat("% a comment\n", 100)
+	if _, err := Text(strings.NewReader(comments + "@relation iris\n")); err == nil || !strings.Contains(err.Error(), "an ARFF file") {
+		t.Errorf("an ARFF file: %v", err)
+	}
+	for _, table := range []string{"a,y\n1,2\n", "", "1 1:0.5\n"} {
+		if _, err := Text(strings.NewReader(comments + table)); err != nil {
+			t.Errorf("%q: %v", table, err)
+		}
+	}
+}

@@ -126,7 +126,7 @@ func (r Release) check() error {
 		errs = append(errs, err)
 	}
 	if r.Event.Group > 1 {
-		errs = append(errs, fmt.Errorf("group = %d, code is for single records: %w", r.Event.Group, dp.ErrNotCovered))
+		errs = append(errs, fmt.Errorf("group = %d, must be 1: code is for single records: %w", r.Event.Group, dp.ErrNotCovered))
 	}
 	if r.Holders > 1 && r.Event.Sampling == dp.Shuffle {
 		errs = append(errs, fmt.Errorf("shuffled batches of %d clients that hold a record, must be of one "+
@@ -200,7 +200,7 @@ func (r Release) checkPhases(f Format) error {
 			err = fmt.Errorf("truncated batch size = %d, must not be given for code, which does not cut batches: %w", e.Truncated,
 				dp.ErrNotCovered)
 		case e.Group > 1:
-			err = fmt.Errorf("group = %d, code is for single records: %w", e.Group, dp.ErrNotCovered)
+			err = fmt.Errorf("group = %d, must be 1: code is for single records: %w", e.Group, dp.ErrNotCovered)
 		case len(r.More) > 0 && e.Sampling != dp.Poisson:
 			err = fmt.Errorf("sampling = %q, must be %q in code for several kinds of rounds: %w", e.Sampling, dp.Poisson,
 				dp.ErrNotCovered)

@@ -233,7 +233,7 @@ func TestReleasesWithoutCode(t *testing.T) {
 		"2 kinds of rounds, must be one for flower; --format opacus,": {[]Format{Flower}, sized},
 		"event 1: data set size = 11 after 10, must be the same":      {[]Format{Opacus, TFPrivacyShort}, other},
 		"event 1: truncated batch size = 3, must not be given":        {[]Format{Opacus, JAXPrivacy}, cut},
-		"event 1: group = 2, code is for single records":              {[]Format{OpacusShort}, group},
+		"event 1: group = 2, must be 1: code is for single records":   {[]Format{OpacusShort}, group},
 		`event 1: sampling = "allocation", must be "poisson" in code`: {[]Format{JAXPrivacy, Opacus}, allocation},
 		"event 1: mechanism = laplace, must be rounds of training":    {[]Format{TFPrivacy}, laplace},
 	} {

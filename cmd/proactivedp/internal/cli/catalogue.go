@@ -82,13 +82,13 @@ func found(ctx context.Context, name string, features int, own *OwnFlags, l fetc
 		}
 	}
 	if synth.Is(name) {
-		return standIn(name, l.Memory)
+		return standIn(ctx, name, l.Memory)
 	}
 	return own.read(name, features, l)
 }
 
 // standIn draws a synthetic data set, if it fits the memory.
-func standIn(name string, limit int64) (*data.Dataset, error) {
+func standIn(ctx context.Context, name string, limit int64) (*data.Dataset, error) {
 	n, err := synth.Bytes(name)
 	if err == nil {
 		err = memory.Given(limit).Check(n)
@@ -96,11 +96,23 @@ func standIn(name string, limit int64) (*data.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Draw(name)
+	return Draw(ctx, name)
 }
 
-// Draw draws a synthetic data set. Tests replace it, because they need the same sets in hundreds of commands.
-var Draw = func(name string) (*data.Dataset, error) { return synth.Make(name, rng.New(StandInSeed)) }
+// Draw draws the synthetic data set with this name, by the function that WithDraw has put into ctx, if any.
+func Draw(ctx context.Context, name string) (*data.Dataset, error) {
+	if draw, ok := ctx.Value(drawKey{}).(func(string) (*data.Dataset, error)); ok {
+		return draw(name)
+	}
+	return synth.Make(name, rng.New(StandInSeed))
+}
+
+type drawKey struct{}
+
+// WithDraw returns a context in which Draw calls draw. Tests need the same sets in hundreds of commands.
+func WithDraw(ctx context.Context, draw func(name string) (*data.Dataset, error)) context.Context {
+	return context.WithValue(ctx, drawKey{}, draw)
+}
 
 // OwnFile reports whether name is the path of a user's file. Otherwise it is the name of a data set.
 func OwnFile(name string) bool {

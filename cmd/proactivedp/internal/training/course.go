@@ -36,7 +36,7 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 	if err != nil {
 		return c, err
 	}
-	drawn, err := cli.Draw(likest(source.Data()))
+	drawn, err := cli.Draw(ctx, likest(source.Data()))
 	if err != nil {
 		return c, err
 	}
