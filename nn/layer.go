@@ -53,11 +53,8 @@ func (l Conv) String() string {
 	}
 	return s
 }
-
-func (l Dense) String() string { return "dense" }
-
-func (l ReLU) String() string { return "relu" }
-
+func (l Dense) String() string   { return "dense" }
+func (l ReLU) String() string    { return "relu" }
 func (l Tanh) String() string    { return "tanh" }
 func (l MaxPool) String() string { return "max pool" }
 func (l AvgPool) String() string { return "average pool" }
