@@ -7,8 +7,8 @@ type RecordError struct {
 	Err error
 }
 
-// Error returns the text of Err.
+// Error returns the text of Err, without the number of the record.
 func (e *RecordError) Error() string { return e.Err.Error() }
 
-// Unwrap returns Err.
+// Unwrap returns Err, for errors.Is and errors.As.
 func (e *RecordError) Unwrap() error { return e.Err }

@@ -62,8 +62,8 @@ func Sensitivity(m Model) string {
 }
 
 // MaxShade is the largest value of Bounded.Shade: the fraction of the clipping norm that a model may reserve for
-// rounding errors. MaxSample is the largest number of records in a batch. For more records, no Bounded model needs to
-// bound its rounding errors, and it returns an error.
+// rounding errors. MaxSample is the largest number of records in a batch of a [Bounded] model. A larger batch is an
+// error, because its rounding errors are not bounded.
 const (
 	MaxShade  = 1e-3
 	MaxSample = 1 << 22

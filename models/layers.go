@@ -50,7 +50,8 @@ func NewLayer(i int, name string, shape ...int) Layer {
 	return Layer{name, &Tensor{fmt.Sprintf("%d.weight", i), shape}, &Tensor{fmt.Sprintf("%d.bias", i), shape[:1]}}
 }
 
-// Layers returns a description of the layers, and where their weights are in the parameter vector: see [Layered].
+// Layers returns a description of each layer, and of where its weights are in the parameter vector, for exports to
+// other file formats: see [Layered].
 func (m *Network) Layers() []Layer {
 	var layers []Layer
 	for i, l := range m.net.Layers() {

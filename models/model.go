@@ -32,8 +32,8 @@ type Model interface {
 	Name() string
 	// NumParams returns d ≥ 1, the length of every parameter vector.
 	NumParams() int
-	// Init sets params, of length d, to the default global model v̂_0. Random parts are drawn from
-	// s.
+	// Init sets params, of length d, to the parameters with which training begins by default. If they are random,
+	// they are drawn from s.
 	Init(params []float32, s *rng.Stream)
 	// NewScratch returns working memory for one caller.
 	NewScratch() Scratch

@@ -53,7 +53,7 @@ func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name,
 // that a scaled gradient has at most the norm C, which AutomaticFactor ensures.
 func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net, true} }
 
-// ClipsAutomatically reports whether m uses automatic clipping: see [AutomaticClipper].
+// ClipsAutomatically reports whether m came from [Network.WithAutomaticClipping].
 func (m *Network) ClipsAutomatically() bool { return m.automatic }
 
 // WithPrecision returns a network like m that multiplies numbers with precision p, such as nn.BF16, which is faster

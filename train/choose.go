@@ -23,8 +23,8 @@ type Open struct {
 	// choices. If Noise is false, Choose uses the spec's NoiseMultiplier.
 	Noise bool
 	// Epochs and Rounds say how long to train, if GradComps (the number of gradients that one client computes) is
-	// true. Epochs = 0 means UsualEpochs. Rounds = 0 lets Choose also choose the number of rounds. Otherwise
-	// SampleSize must be true too, and the batch size follows from epochs and rounds.
+	// true. Epochs = 0 means UsualEpochs. With Rounds = 0, Choose also chooses the number of rounds. With Rounds > 0,
+	// SampleSize must be true too, and Choose computes the batch size from Epochs and Rounds.
 	Epochs float64
 	Rounds int
 }
@@ -74,8 +74,8 @@ func (s Spec) Scattered() bool { return strings.HasPrefix(s.FeatureMap, scatter.
 
 // UsualClip returns the clipping norm C that [Prepared.Choose] chooses for the spec: 0.01 for scattering features
 // (see [Spec.Scattered]), and otherwise 0.3. If Spec.ClassWeights has a weight above 1, C is multiplied by the
-// largest weight. Gradients are clipped after the multiplication by their class weight. With the same C, the weight
-// would have no effect on gradients that are clipped to C anyway.
+// largest weight. A class weight multiplies a gradient before it is clipped. With the same C, the weight would have
+// no effect on gradients that are longer than C anyway.
 func (s Spec) UsualClip() float64 {
 	if s.Scattered() {
 		return s.weighted(scatterClip)

@@ -21,28 +21,29 @@ import (
 // Report has the results of a finished training: accuracy, privacy, time and settings. [Prepared.Train] returns it,
 // and the command train --json prints it.
 type Report struct {
-	*Accuracy    `json:",omitempty"` // nil for a model of regression
-	Regression   *Regression         `json:"regression,omitempty"` // only of a model of regression
-	JudgedRows                       // the rows on which the accuracy was measured
-	JudgedOn     string              `json:"judged_on"`              // the kind of these rows: "test set" or "held-out training rows"
-	RowsWarning  string              `json:"rows_warning,omitempty"` // see JudgedRows.Warning
-	Metric       *MetricValue        `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
-	*Judgement   `json:",omitempty"` // the baseline and other numbers to interpret the accuracy; nil for regression
-	Rounds       int                 `json:"rounds"`                // per client
-	Updates      int                 `json:"updates"`               // rounds of all clients together
-	GradComps    int                 `json:"grad_computations"`     // gradients of a client, by the spec's batch sizes
-	Remainder    int                 `json:"remainder"`             // gradients of K that are left over, too few for a round
-	GradCompsMin int                 `json:"grad_computations_min"` // fewest gradients of any client, if sample sizes adapt
-	GradCompsMax int                 `json:"grad_computations_max"`
+	*Accuracy   `json:",omitempty"` // nil for a model of regression
+	Regression  *Regression         `json:"regression,omitempty"` // only of a model of regression
+	JudgedRows                      // the rows on which the accuracy was measured
+	JudgedOn    string              `json:"judged_on"`              // the kind of these rows: "test set" or "held-out training rows"
+	RowsWarning string              `json:"rows_warning,omitempty"` // see JudgedRows.Warning
+	Metric      *MetricValue        `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
+	*Judgement  `json:",omitempty"` // the baseline and other numbers to interpret the accuracy; nil for regression
+	Rounds      int                 `json:"rounds"`            // per client
+	Updates     int                 `json:"updates"`           // rounds of all clients together
+	GradComps   int                 `json:"grad_computations"` // gradients that a client computes, by the spec's batch sizes
+	// Remainder is gradients of Spec.GradComps that are left over, too few for a round.
+	Remainder    int `json:"remainder"`
+	GradCompsMin int `json:"grad_computations_min"` // fewest gradients of any client, if sample sizes adapt
+	GradCompsMax int `json:"grad_computations_max"`
 	// Theta is θ: a client's largest sample size divided by its mean sample size, for the client with the largest
 	// ratio.
 	Theta        float64      `json:"theta"`
 	MaxLag       int          `json:"max_lag"`                   // by how many rounds a client's global model was behind at most
-	MeanLag      float64      `json:"mean_lag"`                  // the mean of the same number over all rounds
+	MeanLag      float64      `json:"mean_lag"`                  // mean number of rounds by which a client's global model was behind
 	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 without a clock
 	Notes        []string     `json:"notes,omitempty"`
 	ParamsSHA256 string       `json:"params_sha256"`      // digest of the last global model
-	ParamsNorm   float64      `json:"params_norm"`        // its Euclidean norm
+	ParamsNorm   float64      `json:"params_norm"`        // Euclidean norm of the last global model's parameters
 	Averaged     *Averaged    `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
 	Privacy      claim.Report `json:"privacy"`
 	// Releases lists the rounds that the run released and that the ε of a record counts, see claim.Released. Use them

@@ -137,7 +137,9 @@ type Saved struct {
 	Params       int          `json:"params"`
 	ParamsSHA256 string       `json:"params_sha256"`
 	Privacy      claim.Report `json:"privacy"`
-	Releases     []dp.Release `json:"releases"` // the rounds that the training released, to compose it with others
+	// Releases lists the rounds that the training released. With them, an accountant can compose the training with
+	// other releases of the same records.
+	Releases []dp.Release `json:"releases"`
 	// Statement is the privacy statement of a model that was trained in several stages, each chosen by the
 	// results of the stages before. For such a model, Privacy has only the budget that limits all stages
 	// together. For other models Statement is "".

@@ -45,7 +45,7 @@ type Role string
 
 // These are the roles. A private training uses the private records, and the [Ledger] counts its cost. A public
 // training is a proxy: a cheap training that predicts the metric of a private one, to compare settings. It has little
-// noise and no ledger, so the script must not let it read private records.
+// noise and no ledger, so the script must run it on public records.
 const (
 	Public  Role = "public"
 	Private Role = "private"

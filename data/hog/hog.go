@@ -51,8 +51,8 @@ const Norm = 10
 // feature maps.
 const Prefix = "hog:"
 
-// String returns the text hog:CELL:BINS with the two fields of m, which [Parse] reads. It is the value of the option
-// and of the setting that choose image features.
+// String returns the text hog:CELL:BINS with the two fields of m, which [Parse] reads. train.Spec.FeatureMap has the
+// map in this form.
 func (m Map) String() string { return fmt.Sprintf("%s%d:%d", Prefix, m.Cell, m.Bins) }
 
 // Parse reads a Map from the text hog:CELL:BINS, such as hog:4:8 for cells of 4×4 pixels and 8 directions. The error

@@ -75,23 +75,27 @@ func ReadColumns(path string) (*Columns, error) {
 	return c, nil
 }
 
-// ParseColumns reads a description of columns. The text is CSV with the header column,kind,values; its fields may be
-// separated as in [ParseFile]. Columns that are not listed hold numbers. In the name of a column, * stands for any
-// text, so that s* lists s1, s2 and so on. For a column, the line with exactly its name counts or, if there is none,
-// the first pattern that matches. The kinds are
+// ParseColumns reads the user's description of columns. The text is CSV with the header column,kind,values, such as
 //
-//   - number: if values are given, the first is the number that an empty field stands for. Texts
-//     with the same meaning may follow: with 75|NA|999, a field that is empty, NA or 999 means 75.
-//     With 75|*, everything that is not a finite number means 75.
-//   - log: a number x that becomes sign(x)·ln(1 + |x|), for columns that range over powers of ten.
-//     Values are as for number.
-//   - date: becomes the number of days since the first value, which is written YYYY-MM-DD. If the
-//     file writes dates differently, a value such as DD.MM.YYYY follows. Then follow the date that
-//     an empty field stands for and the texts with the same meaning, as for number. A time of day
-//     after a date is not read.
-//   - one-of: a field has one of the values, which are separated by |. Each value becomes a feature
-//     COLUMN=VALUE, which is 1 in the records that have it and 0 in others. In no|yes| the third
-//     value is the empty field. In no|yes|* the third value stands for all other texts.
+//	column,kind,values
+//	colour,one-of,red|green|blue
+//	age,number,40|NA
+//
+// Fields may be separated as in [ParseFile]. Columns of the table that are not listed hold numbers. In the name of a
+// column, * stands for any text, so that s* lists s1, s2 and so on. For a column, the line with exactly its name
+// counts or, if there is none, the first pattern that matches. The kinds are
+//
+//   - number: if values are given, the first is the number that an empty field stands for. Texts with the same
+//     meaning may follow: with 75|NA|999, a field that is empty, NA or 999 means 75. With 75|*, everything that is
+//     not a finite number means 75.
+//   - log: a number x that becomes sign(x)·ln(1 + |x|), for columns that range over powers of ten. Values are as for
+//     number.
+//   - date: becomes the number of days since the first value, which is written YYYY-MM-DD. If the file writes dates
+//     differently, a value such as DD.MM.YYYY follows. Then follow the date that an empty field stands for and the
+//     texts with the same meaning, as for number. A time of day after a date is not read.
+//   - one-of: a field has one of the values, which are separated by |. Each value becomes a feature COLUMN=VALUE,
+//     which is 1 in the records that have it and 0 in others. In no|yes| the third value is the empty field. In
+//     no|yes|* the third value stands for all other texts.
 //   - ordered: values as for one-of, from the lowest to the highest. They become one feature: 0 for the lowest value,
 //     1 for the highest, and equal steps between.
 //   - ignored: the column is left out.

@@ -139,7 +139,7 @@ func (m *Model) WithAutomaticClipping() models.Model {
 		weights: m.weights, linear: m.linear, automatic: true}
 }
 
-// ClipsAutomatically reports whether m uses automatic clipping: see [models.AutomaticClipper].
+// ClipsAutomatically reports whether m came from [Model.WithAutomaticClipping].
 func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
 // Name returns "logreg", "logreg-plain" or "linear".
@@ -473,7 +473,8 @@ func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch mo
 	}
 }
 
-// Layers returns a description of the model as one dense layer: see [models.Layered].
+// Layers returns a description of the model as one dense layer, for exports to other file formats: see
+// [models.Layered].
 func (m *Model) Layers() []models.Layer {
 	return []models.Layer{models.NewLayer(0, "dense", 1, m.features)}
 }

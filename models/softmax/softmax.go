@@ -88,7 +88,7 @@ func (m *Model) WithAutomaticClipping() models.Model {
 	return &Model{features: m.features, classes: m.classes, shade: m.shade, slack: m.slack, weights: m.weights, automatic: true}
 }
 
-// ClipsAutomatically reports whether m uses automatic clipping: see [models.AutomaticClipper].
+// ClipsAutomatically reports whether m came from [Model.WithAutomaticClipping].
 func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
 // Check returns nil if the model can be trained on d, and otherwise an error. d must have rows or images with at most
@@ -368,7 +368,8 @@ func (m *Model) Logits(out []float64, params []float32, b data.Batch, given mode
 	})
 }
 
-// Layers returns a description of the model as one dense layer: see [models.Layered].
+// Layers returns a description of the model as one dense layer, for exports to other file formats: see
+// [models.Layered].
 func (m *Model) Layers() []models.Layer {
 	return []models.Layer{models.NewLayer(0, "dense", m.classes, m.features)}
 }

@@ -230,8 +230,8 @@ func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float
 
 // Draw draws one duration from the stream s and returns it times scale, in whole nanoseconds and at most Beyond.
 // [Duration.At] calls it with the stream of a round or message. Constant durations and traces draw nothing from s.
-// For a trace, Draw returns the duration of the client with the number at (see [Trace]). The other families ignore
-// client and at.
+// For a trace, Draw returns duration number at of the given client (see [Trace]). The other families ignore client
+// and at.
 func (d *Duration) Draw(scale float64, s *rng.Stream, client, at int) time.Duration {
 	mean := float64(d.Mean) * scale
 	switch d.Kind {

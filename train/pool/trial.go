@@ -83,8 +83,8 @@ func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Opt
 }
 
 // Curves trains every spec on source and returns the learning curves in the order of specs, and the work that they
-// took. Each curve has points+1 accuracies: at the start, and at points evenly spaced later moments. Finished
-// trainings are kept in o.Folder, see [Trials].
+// took. Each curve has points+1 accuracies: one at the start, and as many later ones as points says, evenly spaced in
+// the number of gradients. Finished trainings are kept in o.Folder, see [Trials].
 func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o Options) (
 	[]*Curve, Spent, error,
 ) {
