@@ -13,9 +13,9 @@ const (
 )
 
 // Scaled returns a data set like d in which every input of a model is multiplied by x: the values of rows, or the
-// normalised pixels of images. The size of the inputs says how much of a clipped gradient the bias of a linear model
-// gets. x must be a constant in [MinInputScale, MaxInputScale] that does not depend on the data. The result shares
-// everything else with d. It is an error if a product is not finite.
+// normalised pixels of images. With larger inputs, the weights of a linear model get a larger part of a clipped
+// gradient, and the bias a smaller one. x must be a constant in [MinInputScale, MaxInputScale] that does not depend
+// on the data. The result shares everything else with d. It is an error if a product is not finite.
 func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	if err := checkScale(x); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 // Net is a network that [New] has made from its layers. It holds no parameters: its methods get the parameters as an
 // argument, a vector whose length is the result of NumParams. A Net is immutable and safe for concurrent use.
-// [models.NewNetwork] makes a model from it.
+// models.NewNetwork makes a model from it.
 type Net struct {
 	// values are the activations, from the input to the logits. Those before index flat are maps,
 	// which are passed on within a group of blocks.

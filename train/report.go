@@ -31,7 +31,8 @@ type Report struct {
 	Rounds      int                 `json:"rounds"`            // per client
 	Updates     int                 `json:"updates"`           // rounds of all clients together
 	GradComps   int                 `json:"grad_computations"` // gradients that a client computes, by the spec's batch sizes
-	// Remainder is gradients of Spec.GradComps that are left over, too few for a round.
+	// Remainder is the number of gradients of Spec.GradComps that are left over, because they are too few for a
+	// round.
 	Remainder    int `json:"remainder"`
 	GradCompsMin int `json:"grad_computations_min"` // fewest gradients of any client, if sample sizes adapt
 	GradCompsMax int `json:"grad_computations_max"`
@@ -165,7 +166,7 @@ func (p *Prepared) releaseNotes(ledgers []dp.Ledger) []string {
 }
 
 // DataSHA256 returns the SHA-256 of the content of the data set from which p was prepared, in hexadecimal. Two runs
-// with the same digest have the same data. It is computed once.
+// with the same digest have the same data. The digest is computed only once.
 func (p *Prepared) DataSHA256() string { return p.source.Hash() }
 
 // sizesRun returns the smallest and the largest expected number of gradients of a client, and the

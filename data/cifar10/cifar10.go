@@ -39,9 +39,9 @@ func Mean() []float32 { return []float32{0.4914, 0.4822, 0.4465} }
 func Std() []float32 { return []float32{0.2470, 0.2435, 0.2616} }
 
 // Parse reads the records of one file in the format of the package comment, plain or compressed by gzip, bzip2, xz or
-// zstd. Use it for other files in this format, and [Load] for CIFAR-10 itself. name is the name of the data
-// set. It is an error if a record is incomplete, a label is above 9, there are no records or more than MaxRecords, or
-// r fails.
+// zstd. Use it for other files in this format, and [Load] for CIFAR-10 itself. name is the name of the data set. It
+// is an error if a record is incomplete, a label is above 9, there are no records or more than MaxRecords, or r
+// fails.
 func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	d := newSet(name)
 	in, err := unpack.Reader(r)

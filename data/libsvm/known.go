@@ -120,8 +120,8 @@ func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, 
 	return set, nil
 }
 
-// Verify returns an error if d is not the published data set k. Use it for a copy of a data set that was read from a
-// file of the user. The error lists the differences in the numbers of rows, features and labels. If these agree,
+// Verify returns an error if d is not the published data set k. Use it for a copy of the data set that was read from
+// the user's file. The error lists the differences in the numbers of rows, features and labels. If these agree,
 // Verify compares the hash of the content.
 func (k Known) Verify(d *data.Dataset) error {
 	var errs []error
