@@ -43,8 +43,7 @@ type Evaluation struct {
 }
 
 // InParts calls do for consecutive parts of the batch b, with at most 1000 examples each. Use it to evaluate a model
-// on many examples with little working memory. part has the examples of b from number from up to, but not including,
-// number to.
+// on many examples with little working memory. part has the examples of b whose numbers are in [from, to).
 func InParts(b data.Batch, do func(from, to int, part data.Batch)) {
 	const most = 1000
 	for from := 0; from < b.Len(); from += most {

@@ -112,12 +112,12 @@ func (s Spec) TriedClips() []float64 {
 	return []float64{s.weighted(0.1), s.weighted(0.3), s.weighted(1)}
 }
 
-// TriedSteps returns the initial step sizes η₀ that a search for good settings tries for the spec's model and
-// clipping norm, each twice the one before. size is the mean batch size s. They are η₀ = m/(C·s·n), where C is the
-// clipping norm, n the number of clients, and m a power of two between two limits that depend only on the kind of
-// model (smaller for networks and linear regression). m is the distance that a round of all clients would move the
-// model if all gradients had the norm C and the same direction, so the same m suit all batch sizes and clipping
-// norms.
+// TriedSteps returns the initial step sizes η₀ that a search for good settings (package experiments) tries for the
+// spec's model and clipping norm, each twice the one before. size is the mean batch size s. A step size is η₀ =
+// m/(C·s·n), where C is the clipping norm, n the number of clients, and m a power of two. m is the distance that a
+// round of all clients would move the model if all gradients had the norm C and the same direction. So the same m
+// suit all batch sizes and clipping norms. The smallest and the largest m depend on the kind of model: they are
+// smaller for networks and linear regression.
 func (s Spec) TriedSteps(size float64) []float64 {
 	first, last := 0.25, float64(mostStep)
 	switch {

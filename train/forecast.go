@@ -119,8 +119,8 @@ func (p *Prepared) Seconds(perf sim.Perf) (float64, error) {
 }
 
 // SecondsAlone returns the expected time in seconds if one processor core trains and then evaluates the model once on
-// p.Test. Use it to estimate how long many runs take that run next to each other, one on each core. It measures the
-// time of a gradient on this machine.
+// p.Test. Use it to estimate the time of many runs if each core computes one run at a time. It measures the time of a
+// gradient on this machine.
 func (p *Prepared) SecondsAlone() (float64, error) {
 	gradient, rest, err := p.Rates()
 	if err != nil {

@@ -29,8 +29,8 @@ func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 	})
 }
 
-// ReleasedPrivacy returns the privacy guarantee of a finished run. result lists the rounds that each client released,
-// and their ε is what the run cost. With adaptive batch sizes, it may be below that of [Prepared.PlannedPrivacy].
+// ReleasedPrivacy returns the privacy guarantee of a finished run. It counts the rounds that the clients really
+// released, which result lists. With adaptive batch sizes, the ε may be below that of [Prepared.PlannedPrivacy].
 // Otherwise the two are equal. If ctx is cancelled, the error is context.Cause(ctx).
 func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (claim.Report, error) {
 	if err := p.made(); err != nil {

@@ -137,7 +137,8 @@ type Spec struct {
 	// needs this, because whoever knows a seed can subtract the noise. Give Prepare a root from rng.NewFromOS.
 	SeedFromOS bool `json:"seed_from_os,omitempty"`
 	// Exact says that batches and noise are drawn with exactly the stated distributions, by integer arithmetic: see
-	// dp.Mechanism. It is slower and protects better than floating point.
+	// dp.Mechanism. Use it for real releases, because the low bits of floating-point noise may reveal something about
+	// the records. It is slower.
 	Exact bool `json:"exact,omitempty"`
 	// Run is the number of this training among those with the same seed. Trainings with different Run draw different
 	// batches, noise and dropout. The split, the division of the records, the default model and the clock depend only

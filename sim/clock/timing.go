@@ -8,7 +8,7 @@ import (
 
 // Timing says how long gradients and messages take on the virtual clock.
 type Timing struct {
-	Compute  Duration // one gradient at speed 1; a round draws it once and takes as many times longer as it has gradients
+	Compute  Duration // the time of one gradient at speed 1; drawn once for a round and multiplied by its number of gradients
 	Uplink   Duration // a message from client to server
 	Downlink Duration // a message from server to client
 }

@@ -39,8 +39,8 @@ type Experiment struct {
 	Draws int
 }
 
-// Steps has the settings of a step size: its initial value η₀, and the formula by which it falls (Decay), in which
-// Beta is the constant β.
+// Steps has the settings of a step size: its initial value Eta0 (η₀), and the formula Decay by which it falls, in
+// which Beta is the constant β.
 type Steps struct {
 	Eta0, Beta float64
 	Decay      sim.Decay
