@@ -1,6 +1,8 @@
 package experiments
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -84,5 +86,42 @@ func TestCaptionsSpeakOfThePaperWhereItHasTheData(t *testing.T) {
 		if err != nil || strings.Contains(text, "of the paper's)") != (of == "the paper's K") {
 			t.Errorf("%s: %s, %v", name, text, err)
 		}
+	}
+}
+
+// The σ in the name of a line is never below the σ of its runs, and the data have the same name as the picture. The
+// committed data of two figures of networks are older: their names have a σ that is rounded down.
+func TestNamesRoundTheNoiseUp(t *testing.T) {
+	named := regexp.MustCompile(`\(σ ([0-9.]+), s [0-9]+\)$`)
+	f := &figureConfig{source: train.NewSource(drawn())}
+	count := 0
+	for _, s := range experimentList() {
+		for _, m := range s.budgetMembers() {
+			if m.reference {
+				continue
+			}
+			count++
+			curve := &pool.Curve{Target: []int{1}, At: []int{1}, Accuracy: []float64{0.5}}
+			epsilon := 1.0
+			var planned claim.Report
+			planned.Certified.PerRecord.EpsilonUpper = &epsilon
+			text := named.FindStringSubmatch(m.name)
+			if text == nil {
+				t.Fatalf("%s: no σ", m.name)
+			}
+			sigma, err := strconv.ParseFloat(text[1], 64)
+			if err != nil || sigma < m.spec.NoiseMultiplier || sigma > 1.001*m.spec.NoiseMultiplier {
+				t.Errorf("%s: σ = %v", m.name, m.spec.NoiseMultiplier)
+			}
+			if row := curveRows(f, m, 0, curve, planned)[0]; row[2] != m.name {
+				t.Errorf("the data have the name %s, not %s", row[2], m.name)
+			}
+			if l := memberLine(m, []*pool.Curve{curve}, planned); !strings.HasSuffix(l.Name, text[0]) {
+				t.Errorf("the picture has the name %s, the data %s", l.Name, m.name)
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("nothing was tested")
 	}
 }

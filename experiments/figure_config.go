@@ -22,6 +22,7 @@ type content struct {
 	table   [][]string // data in long form, after a header
 	config  any        // of the runs, for the manifest
 	advice  string     // for the user who made the figure; "" is none
+	times   []SizeTime // of sample sizes, for the manifest; nil is none
 }
 
 // write writes the content to a figure's folder, drawn as the manifest says.
@@ -48,6 +49,10 @@ type figureConfig struct {
 	scale   float64 // fraction of each training's gradients (K) that is computed, in (0, 1]
 	sizes   []int   // of sample-size sweeps; nil means those of the experiment
 	epsilon float64 // of comparisons of sample sizes at an equal ε; 0 means that of the experiment
+	// times are those of the sample sizes that are compared. Those of hogwild are by a machine with so many cores.
+	times   []SizeTime
+	machine string
+	cores   int
 	// runner is the runner of the trainings; "" is the virtual one. timeScale is for runs on a real
 	// clock.
 	runner    string

@@ -58,6 +58,12 @@ func (s experiment) sizeMembers(f *figureConfig) []member {
 // epsilonFigure returns the paper's figure (c): test accuracy during training, for the rows of its
 // budget table and without noise.
 func (s experiment) epsilonFigure() Figure {
+	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N),
+		func(*figureConfig) []member { return s.budgetMembers() })
+}
+
+// budgetMembers returns a line without noise, and then one for each row of the paper's budget table.
+func (s experiment) budgetMembers() []member {
 	plain := s.WithoutNoise()
 	members := []member{{name: fmt.Sprintf("no noise (s %s)", plain.SampleSize), spec: plain, reference: true}}
 	for _, b := range s.paper.Budgets.Rows {
@@ -71,8 +77,7 @@ func (s experiment) epsilonFigure() Figure {
 			stated: b.Epsilon.Value(),
 		})
 	}
-	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N),
-		func(*figureConfig) []member { return members })
+	return members
 }
 
 // stepSizeFigure returns a figure that compares step sizes: the one that the paper prints, and those that this program
@@ -237,7 +242,8 @@ func finalAccuracy(curves []*pool.Curve) string {
 // averageCurves returns the line of m: the mean of the curves, which differ in their seeds, with a
 // band of one standard deviation.
 func averageCurves(m member, curves []*pool.Curve) plots.Line {
-	l := plots.Line{Name: m.name, Emphasise: m.reference, Colour: m.colour}
+	// A member that shares its colour with others needs a mark to be told apart.
+	l := plots.Line{Name: m.name, Emphasise: m.reference && m.colour == (color.RGBA{}), Colour: m.colour}
 	for j, target := range curves[0].Target {
 		var y []float64
 		for _, c := range curves {

@@ -24,8 +24,8 @@ func (s experiment) equalSizesFigure() Figure {
 	fig := s.pricedFigure(s.name()+"-sample-size-equal", "", s.sizesTwice, nil, s.drawSizes)
 	fig.Title = fmt.Sprintf("Sample sizes with the same σ, and with the same certified ε, %s on %s",
 		train.ModelTitle(s.Train.Model), s.Train.Data)
-	fig.Sizes, fig.Equal, fig.Long = true, true, s.long
-	return fig
+	fig.Sizes, fig.Equal, fig.Long, fig.series = true, true, s.long, true
+	return s.timed(fig)
 }
 
 // sizesTwice returns a training of each sample size with the σ of the experiment, and then one of each
@@ -44,27 +44,33 @@ func (s experiment) sizesTwice(ctx context.Context, f *figureConfig) ([]priced, 
 		}
 		epsilon = own.epsilon()
 	}
-	var all, equal []priced
+	specs, err := s.sizeSpecs(f)
+	if err != nil {
+		return nil, err
+	}
+	all, err := f.series(ctx, oneSigma, len(specs), func(i int) (train.Spec, error) { return specs[i], nil })
+	if err != nil {
+		return nil, err
+	}
+	equal, err := f.series(ctx, results.OneEpsilon, len(specs), func(i int) (train.Spec, error) {
+		spec, err := f.source.CalibrateSeeds(ctx, specs[i], f.seeds, epsilon)
+		spec.TargetEpsilon = 0 // its σ is known now
+		return spec, err
+	})
+	return append(all, equal...), err
+}
+
+// sizeSpecs returns the training of each sample size with the σ of the experiment.
+func (s experiment) sizeSpecs(f *figureConfig) ([]train.Spec, error) {
+	var specs []train.Spec
 	for _, m := range s.sizeMembers(f) {
 		spec, err := f.part(m.spec)
 		if err != nil {
-			return nil, err
-		}
-		one, err := f.price(ctx, oneSigma, spec)
-		if err != nil {
-			return nil, err
-		}
-		if spec, err = f.source.CalibrateSeeds(ctx, spec, f.seeds, epsilon); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
-		spec.TargetEpsilon = 0 // its σ is known now
-		other, err := f.price(ctx, results.OneEpsilon, spec)
-		if err != nil {
-			return nil, err
-		}
-		all, equal = append(all, one), append(equal, other)
+		specs = append(specs, spec)
 	}
-	return append(all, equal...), nil
+	return specs, nil
 }
 
 // drawSizes draws the figure: the accuracy over the sample size, and a table with a row for each size. It
@@ -76,29 +82,38 @@ func (s experiment) drawSizes(f *figureConfig, all []priced, p *plots.Picture) s
 	p.XLabel = "sample size s"
 	metric := s.Train.MetricName()
 	p.Lines = linesOver(all, func(p *priced) float64 { return float64(p.size()) })
-	p.Rows = [][]string{{"s", "T", "messages", "bytes a parameter", "same σ", "ε", metric, "same ε: σ", "ε", metric}}
+	header := []string{"s", "T", "messages", "bytes a parameter", "simulated"}
+	if f.measured() {
+		header = append(header, "hogwild")
+	}
+	p.Rows = [][]string{append(header, "same σ: ε", metric, "same ε: σ", metric)}
+	same := 0.0
 	for i := range n {
-		messages := fixed[i].Train.Clients * fixed[i].Privacy.PerClient.Rounds
+		messages := fixed[i].messages()
 		row := []string{fixed[i].Train.SampleSize, strconv.Itoa(fixed[i].Privacy.PerClient.Rounds),
 			strconv.Itoa(messages), strconv.Itoa(plan.BytesPerParameter * messages)}
-		for _, one := range []priced{fixed[i], equal[i]} {
+		row = append(row, f.times[i].row(f.measured())...)
+		for j, one := range []priced{fixed[i], equal[i]} {
 			mean, sd := report.Spread(one.accuracy)
-			row = append(row, decimal.Up(one.Train.NoiseMultiplier, 4),
-				epsilonAtMost(one.Privacy.Certified.PerRecord.EpsilonUpper),
-				report.SpreadText(mean, sd, len(one.accuracy)))
+			own := epsilonAtMost(one.Privacy.Certified.PerRecord.EpsilonUpper)
+			if j == 1 {
+				own = decimal.Up(one.Train.NoiseMultiplier, 4)
+				same = max(same, one.epsilon())
+			}
+			row = append(row, own, report.SpreadText(mean, sd, len(one.accuracy)))
 		}
 		p.Rows = append(p.Rows, row)
 	}
 	spec, privacy := fixed[0].Train, fixed[0].Privacy
 	p.Caption = fmt.Sprintf("%s, K = %d each, C = %g, step size %s, %s, partition %s; %s%s; %s at the end.\n"+
-		"Same σ: as the paper compares sizes; a larger s then costs more ε. Same ε: the least σ for it that the certified "+
-		"accountant (%s) allows.\n"+
+		"Same σ = %s: as the paper compares sizes; a larger s then costs more ε. Same ε ≤ %s: the least σ for it that the "+
+		"certified accountant (%s) allows.\n"+
 		"ε: certified, upper end, per record over all clients that hold it, δ = %s, %s adjacency, %s sampling. Messages: "+
-		"updates of all clients. Numbered seeds: a simulation, no release.",
+		"updates of all clients. %s Numbered seeds: a simulation, no release.",
 		decimal.Many(spec.Clients, "client"), spec.GradComps, spec.Clip, spec.StepText()+s.foundBy(), behindText(spec.Delay),
-		spec.Partition, spreadText(f.seeds), f.note(), accuracyLabel(spec), privacy.Certified.PerClient.Accountant,
-		decimal.Up(privacy.Delta, 4), privacy.Adjacency, privacy.Sampling)
-	advice := sizesAdvice(fixed, equal, f.judgedRows(spec))
+		spec.Partition, spreadText(f.seeds), f.note(), accuracyLabel(spec), decimal.Up(spec.NoiseMultiplier, 4), decimal.Up(same, 4),
+		privacy.Certified.PerClient.Accountant, decimal.Up(privacy.Delta, 4), privacy.Adjacency, privacy.Sampling, f.timesText(spec))
+	advice := sizesAdvice(fixed, equal, f.times, f.judgedRows(spec))
 	p.Caption += "\n" + advice
 	return advice
 }
@@ -122,10 +137,13 @@ func (p *priced) size() int {
 	return n
 }
 
+// messages returns how many updates all clients send.
+func (p *priced) messages() int { return p.Train.Clients * p.Privacy.PerClient.Rounds }
+
 // sizesAdvice says what the figure shows, and which sample size to use: the largest that is as good as the
 // best one at the same ε, see tolerance, because a larger size needs fewer messages. rows is the number of
 // rows that judge.
-func sizesAdvice(fixed, equal []priced, rows int) string {
+func sizesAdvice(fixed, equal []priced, times []SizeTime, rows int) string {
 	least, most := math.Inf(1), 0.0
 	for i := range fixed {
 		least, most = min(least, fixed[i].epsilon()), max(most, fixed[i].epsilon())
@@ -147,12 +165,23 @@ func sizesAdvice(fixed, equal []priced, rows int) string {
 	if seeds == 1 && !spec.IsAccuracy() {
 		return text + "One seed does not show which differences are chance, so no size is recommended: use --seeds."
 	}
-	chosen := 0
-	for _, p := range equal {
-		if mean, _ := report.Spread(p.accuracy); mean >= best-near {
-			chosen = max(chosen, p.size())
+	chosen, small := -1, 0
+	for i := range equal {
+		mean, _ := report.Spread(equal[i].accuracy)
+		if mean >= best-near && (chosen < 0 || equal[i].size() > equal[chosen].size()) {
+			chosen = i
+		}
+		if equal[i].size() < equal[small].size() {
+			small = i
 		}
 	}
-	return text + fmt.Sprintf("Recommended: s = %d, the largest within %s of the best, which may be chance. A larger size needs "+
-		"fewer messages.", chosen, report.Fixed(near, 4))
+	text += fmt.Sprintf("Recommended: s = %d, the largest within %s of the best, which may be chance.", equal[chosen].size(),
+		report.Fixed(near, 4))
+	if chosen == small {
+		return text
+	}
+	cost := func(i int) string {
+		return decimal.Many(equal[i].messages(), "message") + " in " + times[i].text()
+	}
+	return text + fmt.Sprintf(" It sends %s; s = %d sends %s.", cost(chosen), equal[small].size(), cost(small))
 }

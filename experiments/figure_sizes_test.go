@@ -1,14 +1,20 @@
 package experiments
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/internal/results"
 	"proactivedp/rng"
+	"proactivedp/sim"
 )
 
 // The comparison of sample sizes has each size twice: with the experiment's σ, where a larger size costs
@@ -52,14 +58,83 @@ func TestSampleSizesAtAnEqualBudget(t *testing.T) {
 	if !strings.Contains(said.String(), "Recommended: s = ") {
 		t.Errorf("no recommendation in %q", said.String())
 	}
-	if drawn, err := Redraw(t.Context(), figures, MakeOptions{Out: o.Out, Load: o.Load}); err != nil || len(drawn) != 1 {
-		t.Errorf("drawn anew: %q, error %v", drawn, err)
-	}
+	timesOfSizes(t, figures, o, fixed)
 	for _, epsilon := range []float64{-1, 1e5} {
 		o.Epsilon = epsilon
 		if err := Make(t.Context(), figures, o); err == nil || !strings.Contains(err.Error(), "epsilon") {
 			t.Errorf("ε = %v: error %v", epsilon, err)
 		}
+	}
+}
+
+// timesOfSizes checks the times of sample sizes. That on the virtual clock is the time of a real training, and is
+// computed again if the figure is drawn again. That of hogwild is kept, and measured again only with Add.
+func timesOfSizes(t *testing.T, figures []Figure, o MakeOptions, trainings []priced) {
+	t.Helper()
+	read := func() *storedFigure {
+		t.Helper()
+		k, err := readStored(o.Out, figures[0].Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	redraw := func() *storedFigure {
+		t.Helper()
+		if drawn, err := Redraw(t.Context(), figures, MakeOptions{Out: o.Out, Load: o.Load}); err != nil || len(drawn) != 1 {
+			t.Errorf("drawn anew: %q, error %v", drawn, err)
+		}
+		return read()
+	}
+	k := read()
+	d, err := o.Load(t.Context(), "")
+	if err != nil || len(k.Times) != len(o.Sizes) {
+		t.Fatalf("times %+v, error %v; want one for each of %v", k.Times, err, o.Sizes)
+	}
+	for i, of := range k.Times {
+		spec := trainings[i].Train
+		spec.Seed = 1
+		p, err := spec.Prepare(d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Run(t.Context(), sim.Perf{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of.SampleSize != o.Sizes[i] || of.Virtual != clockSeconds(r.Clock) || !(of.Hogwild > 0) {
+			t.Errorf("%+v, want s = %d, %v virtual seconds and a time of hogwild", of, o.Sizes[i], clockSeconds(r.Clock))
+		}
+	}
+	if again := redraw(); !reflect.DeepEqual(again.Manifest, k.Manifest) {
+		t.Errorf("drawn anew, the manifest is %+v, want %+v", again.Manifest, k.Manifest)
+	}
+	older := *k
+	older.Times, older.SHA256 = nil, ""
+	var text bytes.Buffer
+	if err := results.WriteManifest(&text, older.Manifest); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(o.Out, figures[0].Name, results.ManifestFile), text.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for i, of := range redraw().Times {
+		if want := (SizeTime{k.Times[i].SampleSize, k.Times[i].Virtual, 0}); of != want {
+			t.Errorf("drawn without a measured time: %+v, want %+v", of, want)
+		}
+	}
+	o.Add = true
+	if err := Make(t.Context(), figures, o); err != nil {
+		t.Fatal(err)
+	}
+	added := read()
+	if added.Cells != len(o.Sizes) || len(added.Kept) != 1 || len(added.Kept[0].Series) != 2 || !(added.Times[0].Hogwild > 0) ||
+		!reflect.DeepEqual(added.table, k.table) {
+		t.Errorf("%d cells, kept %+v, times %+v; want %d cells and the same data", added.Cells, added.Kept, added.Times, len(o.Sizes))
+	}
+	o.Sizes = []int{2, 8}
+	if err := Make(t.Context(), figures, o); err == nil || !strings.Contains(err.Error(), "other sample sizes") {
+		t.Errorf("other sizes: error %v", err)
 	}
 }
 
@@ -85,8 +160,24 @@ func TestSizesAdvice(t *testing.T) {
 			p.Privacy.Certified.PerRecord.EpsilonUpper = &epsilon
 			all = append(all, p)
 		}
-		if text := sizesAdvice(all, all, c.rows); !strings.Contains(text, c.want) {
+		if text := sizesAdvice(all, all, make([]SizeTime, len(all)), c.rows); !strings.Contains(text, c.want) {
 			t.Errorf("%v: %s, want %s", c.accuracy, text, c.want)
 		}
+	}
+	// The sentence says what the recommended size saves, also if the sizes are in another order.
+	epsilon := 1.0
+	training := func(size string, rounds int) priced {
+		p := priced{accuracy: []float64{0.9, 0.9}}
+		p.Train.SampleSize, p.Train.Clients, p.Privacy.PerClient.Rounds = size, 5, rounds
+		p.Privacy.Certified.PerRecord.EpsilonUpper = &epsilon
+		return p
+	}
+	all := []priced{training("8", 100), training("2", 400)}
+	want := "It sends 500 messages in 0.25 s of simulated time (0.1 s by hogwild here); s = 2 sends 2000 messages in 1.5 s of simulated time."
+	if text := sizesAdvice(all, all, []SizeTime{{8, 0.25, 0.1}, {2, 1.5, 0}}, 1000); !strings.HasSuffix(text, want) {
+		t.Errorf("%s, want %s", text, want)
+	}
+	if text := sizesAdvice(all[:1], all[:1], []SizeTime{{8, 0.25, 0.1}}, 1000); !strings.HasSuffix(text, "may be chance.") {
+		t.Errorf("of one size: %s", text)
 	}
 }

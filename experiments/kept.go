@@ -27,7 +27,7 @@ type keptFigure struct {
 // error if the figure has no series that can be kept, or if other data, seeds or settings made them.
 func (f *figureConfig) keep(fig Figure, o MakeOptions) (*keptFigure, error) {
 	if !fig.series {
-		return nil, errors.New("add = true, must be for one of the figures *-equal-epsilon and *-budget")
+		return nil, errors.New("add = true, must be for one of the figures *-equal-epsilon, *-budget and *-sample-size-equal")
 	}
 	if len(Made([]Figure{fig}, o.Out)) == 0 {
 		return nil, nil
@@ -38,6 +38,9 @@ func (f *figureConfig) keep(fig Figure, o MakeOptions) (*keptFigure, error) {
 	}
 	if f.source.Hash() != k.Data.SHA256 || k.Seeds != f.seeds || k.Scale != f.scale || k.Runner != f.runner {
 		return nil, fmt.Errorf("its %s has other data, seeds, scale or runner, so its series cannot be kept", results.ManifestFile)
+	}
+	if fig.Sizes && !slices.Equal(k.Sizes, f.sizes) || fig.Equal && k.Epsilon != f.epsilon {
+		return nil, fmt.Errorf("its %s has other sample sizes or another target epsilon, so its series cannot be kept", results.ManifestFile)
 	}
 	all, err := storedPriced(k)
 	if err != nil {

@@ -36,8 +36,9 @@ type MakeOptions struct {
 	// experiment's own training.
 	Epsilon float64
 	// Add computes only those series of a figure that its folder does not have yet. Use it to add a method to an
-	// existing figure, whose series keep their values and settings. Only figures that compare privacy budgets support
-	// Add. The figure must have been made from the same data with the same seeds.
+	// existing figure, whose series keep their values and settings, or to measure the time of hogwild. Only figures that
+	// compare privacy budgets, or sample sizes at an equal ε, support Add. The figure must have been made from the same
+	// data with the same seeds and sizes.
 	Add     bool
 	Workers int // largest number of trainings at the same time; memory may limit it further
 	// Runner is the runner of the trainings: "" or train.VirtualRunner, or train.HogwildRunner. Results of hogwild
@@ -87,7 +88,8 @@ type Manifest struct {
 	Runner    string       `json:"runner,omitempty"`
 	TimeScale float64      `json:"time_scale,omitempty"`
 	Data      results.Data `json:"data"`
-	Kept      []Kept       `json:"kept,omitempty"` // series that an earlier command made, see MakeOptions.Add
+	Kept      []Kept       `json:"kept,omitempty"`  // series that an earlier command made, see MakeOptions.Add
+	Times     []SizeTime   `json:"times,omitempty"` // of figures that compare sample sizes at an equal ε
 	results.Origin
 	Drawing results.Drawing `json:"drawing,omitzero"`
 	Files   []string        `json:"files"`                  // the first one is a picture
@@ -246,6 +248,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
 		m := figureManifest(fig, f, o, out.config, origin)
+		m.Times = out.times
 		if err := out.write(filepath.Join(o.Out, fig.Name), m); err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}

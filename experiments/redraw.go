@@ -125,11 +125,12 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 	return k.replace(dir, fig.Title, o.Drawing, out)
 }
 
-// replace writes the pictures, and also the manifest if the style or the title has changed.
+// replace writes the pictures, and also the manifest if the style, the title or the times have changed.
 func (k *storedFigure) replace(dir, title string, d results.Drawing, out *content) error {
-	if k.Title == title && reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
+	if k.Title == title && slices.Equal(k.Times, out.times) && reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
 		return d.Redraw(dir, out.titled(k.Figure), nil)
 	}
+	k.Times = out.times
 	k.Title, k.Drawing, k.Files, k.SHA256 = title, d, d.Files(), "" // results.WriteManifest sets SHA256
 	return d.Redraw(dir, out.titled(k.Figure), k.Manifest)
 }

@@ -71,7 +71,7 @@ An interrupted command continues from the runs that it keeps below --out, both f
 unfinished ones. --redraw draws figures in another style, all but timelines, and without a
 name also predictions (see propose --check). It needs only the data.csv and the
 manifest.json of a figure, not the runs. --add makes only the series that figures of budgets
-lack, and their manifests say which were kept.`,
+lack, and for sample sizes at one ε it only measures times. Manifests say what was kept.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick
   proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
@@ -108,7 +108,7 @@ func (f *figuresFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
 	fs.BoolVar(&f.redraw, "redraw", false, "draw the figures in --out anew, in the style of the options above, from "+
 		"their data.csv and manifest.json: nothing is trained")
-	fs.BoolVar(&o.Add, "add", false, "of figures *-equal-epsilon and *-budget that are in --out, keep the series that they "+
+	fs.BoolVar(&o.Add, "add", false, "of figures *-equal-epsilon, *-budget and *-sample-size-equal in --out, keep the series that they "+
 		"have and make only the others: needs the same data and seeds")
 	fs.BoolVar(&f.list, "list", false, "list the figures, with about how long each takes on two cores, and stop")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print how many trainings the figures need, how many are kept in --out, and "+
