@@ -185,9 +185,11 @@ auto-against-plain: ## Compare auto with plain stages on twenty tables, and writ
 
 results: build ## Make all committed figures and tables again, from the real data only (about eighteen hours).
 	$(BIN) figures 'phishing-logreg-*delay' 'phishing-logreg-stragglers*' phishing-logreg-staleness phishing-logreg-idle phishing-logreg-adaptive phishing-logreg-timeline --out results --seeds $(SEEDS)
-	$(BIN) figures 'phishing-logreg-sample-size*' phishing-logreg-epsilon --out results --seeds 40
-	$(BIN) figures '*-logreg-plain-sample-size*' 'mushrooms-logreg-sample-size*' '*-logreg-plain-epsilon' mushrooms-logreg-epsilon --out results --seeds 20
-	$(BIN) figures '*-logreg-utility' '*-logreg-plain-utility' --out results --seeds 10
+	$(BIN) figures 'phishing-logreg-sample-size*' phishing-logreg-epsilon mushrooms-logreg-plain-sample-size mushrooms-logreg-plain-epsilon --out results --seeds 40
+	$(BIN) figures 'phishing-logreg-plain-sample-size*' 'mushrooms-logreg-sample-size*' mushrooms-logreg-plain-sample-size-equal phishing-logreg-plain-epsilon mushrooms-logreg-epsilon --out results --seeds 20
+	$(BIN) figures '*-logreg-utility' --out results --seeds 40
+	$(BIN) figures mushrooms-logreg-plain-utility --out results --seeds 20
+	$(BIN) figures phishing-logreg-plain-utility --out results --seeds 10
 	$(BIN) figures phishing-logreg-runners phishing-logreg-throughput '*-logreg-wstar' 'phishing-course*' --out results --seeds $(SEEDS)
 	$(BIN) figures phishing-budget phishing-equal-epsilon mushrooms-budget mushrooms-equal-epsilon --out results --seeds $(SEEDS)
 	$(BIN) figures mnist-lenet-utility 'mnist-lenet-sample-size*' mnist-lenet-delay 'mnist-lenet-stragglers*' mnist-lenet-runners --out results --seeds $(NETWORK_SEEDS)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"proactivedp/internal/decimal"
@@ -60,10 +61,13 @@ func (s experiment) sizesTwice(ctx context.Context, f *figureConfig) ([]priced, 
 	return append(all, equal...), err
 }
 
-// sizeSpecs returns the training of each sample size with the σ of the experiment.
+// sizeSpecs returns the training of each sample size with the σ of the experiment. The sizes increase, as the x axis
+// needs it.
 func (s experiment) sizeSpecs(f *figureConfig) ([]train.Spec, error) {
+	sorted := *f
+	sorted.sizes = slices.Sorted(slices.Values(f.sizes))
 	var specs []train.Spec
-	for _, m := range s.sizeMembers(f) {
+	for _, m := range s.sizeMembers(&sorted) {
 		spec, err := f.part(m.spec)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
@@ -113,19 +117,25 @@ func (s experiment) drawSizes(f *figureConfig, all []priced, p *plots.Picture) s
 		decimal.Many(spec.Clients, "client"), spec.GradComps, spec.Clip, spec.StepText()+s.foundBy(), behindText(spec.Delay),
 		spec.Partition, spreadText(f.seeds), f.note(), accuracyLabel(spec), decimal.Up(spec.NoiseMultiplier, 4), decimal.Up(same, 4),
 		privacy.Certified.PerClient.Accountant, decimal.Up(privacy.Delta, 4), privacy.Adjacency, privacy.Sampling, f.timesText(spec))
-	advice := sizesAdvice(fixed, equal, f.times, f.judgedRows(spec))
+	advice := sizesAdvice(fixed, equal, f.times, f.judged(spec))
 	p.Caption += "\n" + advice
 	return advice
 }
 
-// judgedRows returns the number of rows that trainings of the spec are judged by, or 0 if it cannot be
-// trained.
-func (f *figureConfig) judgedRows(spec train.Spec) int {
+// judges are the rows that trainings of a figure are judged by: how many there are, and the metric of always predicting
+// the most frequent class.
+type judges struct {
+	rows     int
+	baseline float64
+}
+
+// judged returns the rows that trainings of the spec are judged by. There are none if it cannot be trained.
+func (f *figureConfig) judged(spec train.Spec) judges {
 	p, err := f.source.Prepare(spec)
 	if err != nil {
-		return 0
+		return judges{}
 	}
-	return p.Test.Len()
+	return judges{p.Test.Len(), p.Baseline(p.Test)}
 }
 
 // size returns the constant sample size of the training.
@@ -141,9 +151,8 @@ func (p *priced) size() int {
 func (p *priced) messages() int { return p.Train.Clients * p.Privacy.PerClient.Rounds }
 
 // sizesAdvice says what the figure shows, and which sample size to use: the largest that is as good as the
-// best one at the same ε, see tolerance, because a larger size needs fewer messages. rows is the number of
-// rows that judge.
-func sizesAdvice(fixed, equal []priced, times []SizeTime, rows int) string {
+// best one at the same ε, see tolerance, because a larger size needs fewer messages.
+func sizesAdvice(fixed, equal []priced, times []SizeTime, by judges) string {
 	least, most := math.Inf(1), 0.0
 	for i := range fixed {
 		least, most = min(least, fixed[i].epsilon()), max(most, fixed[i].epsilon())
@@ -154,16 +163,23 @@ func sizesAdvice(fixed, equal []priced, times []SizeTime, rows int) string {
 		mean, sd := report.Spread(p.accuracy)
 		worst = min(worst, mean)
 		if mean > best {
-			best, near = mean, tolerance(spec, mean, sd, rows)
+			best, near = mean, tolerance(spec, mean, sd, by.rows)
 		}
 	}
 	text := fmt.Sprintf("With the same σ, the costs differ by a factor of %s in ε. With the same ε, the mean of %s is between "+
 		"%s and %s. ", report.Fixed(most/least, 1), spec.MetricName(), report.Fixed(worst, 4), report.Fixed(best, 4))
-	if rows < 1 {
+	if len(equal) == 1 {
+		return text + "There is one size, so none is recommended: use --sizes."
+	}
+	if by.rows < 1 {
 		return text + "The rows that judge are not known, so no size is recommended."
 	}
 	if seeds == 1 && !spec.IsAccuracy() {
 		return text + "One seed does not show which differences are chance, so no size is recommended: use --seeds."
+	}
+	if best <= by.baseline+near {
+		return text + fmt.Sprintf("No size is clearly better than always predicting the most frequent class (%s), so none is "+
+			"recommended: use a larger ε or more gradients.", report.Fixed(by.baseline, 4))
 	}
 	chosen, small := -1, 0
 	for i := range equal {

@@ -187,7 +187,7 @@ func (t SizeTime) row(measured bool) []string {
 func (t SizeTime) text() string {
 	text := report.Duration(t.Virtual) + " of simulated time"
 	if t.Hogwild > 0 {
-		text += fmt.Sprintf(" (%s by hogwild here)", report.Duration(t.Hogwild))
+		text += fmt.Sprintf(" (hogwild took %s)", report.Duration(t.Hogwild))
 	}
 	return text
 }

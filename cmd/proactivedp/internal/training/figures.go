@@ -285,7 +285,7 @@ func (f *figuresFlags) load(cmd *cobra.Command, name string) (*data.Dataset, err
 
 // ownFigures returns the figures for a user's file, and sets the options to make them from it.
 func (f *figuresFlags) ownFigures(cmd *cobra.Command) ([]experiments.Figure, error) {
-	figures, d, err := f.own.figures(cmd, &f.where, f.options.Seeds, f.options.Out)
+	figures, d, err := f.own.figures(cmd, &f.where, f.options.Seeds, f.options.Out, f.redraw)
 	if err != nil {
 		return nil, err
 	}

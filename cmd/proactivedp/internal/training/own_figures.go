@@ -72,8 +72,9 @@ func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
 	return true, errors.Join(errs...)
 }
 
-// figures returns the figures for the given number of seeds and the folder out, and their data.
-func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int, out string) (
+// figures returns the figures for the given number of seeds and the folder out, and their data. If the figures are
+// only drawn again, the number of seeds is that of their manifest, because the noise depends on it.
+func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int, out string, redraw bool) (
 	[]experiments.Figure, *data.Dataset, error,
 ) {
 	if err := o.flags.Fill(cmd, cli.OwnUsual(pool.Train)); err != nil {
@@ -98,11 +99,16 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 	if err := o.flags.Choose(cmd.Context(), cmd, p, open, train.UsualEpsilon); err != nil {
 		return nil, nil, cli.Usage(err)
 	}
+	o.spec = o.flags.Spec
+	name := o.name(out)
+	if redraw {
+		seeds = cmp.Or(o.seedsOf(out, name), o.seedsOf(out, "own-"+name), seeds)
+	}
 	if o.spec, err = source.CalibrateSeeds(cmd.Context(), o.flags.Spec, seeds, train.UsualEpsilon); err != nil {
 		return nil, nil, err
 	}
 	o.spec.TargetEpsilon = 0 // σ is already calibrated
-	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, seeds, o.epsilons, o.name(out))
+	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, seeds, o.epsilons, name)
 	return figures, d, err
 }
 
@@ -126,7 +132,7 @@ func (o *ownFigures) name(out string) string {
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d-%s", stem, n, model)
 		}
-		if !o.ofAnother(filepath.Join(out, name+"-epsilon", results.ManifestFile)) {
+		if m, is := readMade(out, name); !is || m.of(o.spec.Data) {
 			return name
 		}
 	}
@@ -135,17 +141,34 @@ func (o *ownFigures) name(out string) string {
 // maxManifest bounds a manifest that is read, in bytes.
 const maxManifest = 16 << 20
 
-// ofAnother reports whether a manifest belongs to figures of another data file.
-func (o *ownFigures) ofAnother(path string) bool {
-	text, err := bounded.File(path, maxManifest)
-	if err != nil {
-		return false // a file that is no manifest is refused later, when figures are written
+// made is the part of a figure's manifest that says how it was made.
+type made struct {
+	Command string `json:"command"`
+	Seeds   int    `json:"seeds"`
+}
+
+// readMade reads the manifest of the ε sweep in out whose name begins with name. It returns false if there is no
+// manifest: a file that is none is refused later, when figures are written.
+func readMade(out, name string) (made, bool) {
+	var m made
+	text, err := bounded.File(filepath.Join(out, name+"-epsilon", results.ManifestFile), maxManifest)
+	is := err == nil && json.Unmarshal(text, &m) == nil
+	return m, is
+}
+
+// of reports whether the figure was made from the data file.
+func (m made) of(data string) bool {
+	return strings.Contains(m.Command+" ", " --data "+message.Word(data)+" ")
+}
+
+// seedsOf returns the number of seeds of the figures in out whose names begin with name, or 0 if there are none of
+// this file.
+func (o *ownFigures) seedsOf(out, name string) int {
+	m, is := readMade(out, name)
+	if !is || !m.of(o.spec.Data) || experiments.CheckSeeds(m.Seeds) != nil {
+		return 0
 	}
-	var made struct{ Command string }
-	if err := json.Unmarshal(text, &made); err != nil {
-		return false
-	}
-	return !strings.Contains(made.Command+" ", " --data "+message.Word(o.spec.Data)+" ")
+	return m.Seeds
 }
 
 func (o *ownFigures) text(where *cli.DataFlags) string {
