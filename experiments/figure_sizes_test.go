@@ -68,6 +68,23 @@ func TestSampleSizesAtAnEqualBudget(t *testing.T) {
 	}
 }
 
+// forgetTimes removes the times from the manifest of a figure, as if an older program had made it.
+func forgetTimes(t *testing.T, o MakeOptions, fig Figure) {
+	t.Helper()
+	k, err := readStored(o.Out, fig.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Times, k.SHA256 = nil, ""
+	var text bytes.Buffer
+	if err := results.WriteManifest(&text, k.Manifest); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(o.Out, fig.Name, results.ManifestFile), text.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // timesOfSizes checks the times of sample sizes. That on the virtual clock is the time of a real training, and is
 // computed again if the figure is drawn again. That of hogwild is kept, and measured again only with Add.
 func timesOfSizes(t *testing.T, figures []Figure, o MakeOptions, trainings []priced) {
@@ -110,15 +127,7 @@ func timesOfSizes(t *testing.T, figures []Figure, o MakeOptions, trainings []pri
 	if again := redraw(); !reflect.DeepEqual(again.Manifest, k.Manifest) {
 		t.Errorf("drawn anew, the manifest is %+v, want %+v", again.Manifest, k.Manifest)
 	}
-	older := *k
-	older.Times, older.SHA256 = nil, ""
-	var text bytes.Buffer
-	if err := results.WriteManifest(&text, older.Manifest); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(o.Out, figures[0].Name, results.ManifestFile), text.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	forgetTimes(t, o, figures[0])
 	for i, of := range redraw().Times {
 		if want := (SizeTime{k.Times[i].SampleSize, k.Times[i].Virtual, 0}); of != want {
 			t.Errorf("drawn without a measured time: %+v, want %+v", of, want)
