@@ -196,7 +196,7 @@ func (t SizeTime) text() string {
 func (f *figureConfig) timesText(spec train.Spec) string {
 	text := fmt.Sprintf("Times are of seed 1. Simulated: a round takes s × %s, a message %s.", spec.Compute, spec.Latency)
 	if f.measured() {
-		text += fmt.Sprintf(" Hogwild: a goroutine for each client, measured once (%s, %s).", decimal.Many(f.cores, "core"), f.machine)
+		text += fmt.Sprintf(" Hogwild: a goroutine for each client, measured once (%s, %s); other runs differ.", decimal.Many(f.cores, "core"), f.machine)
 	}
 	return text
 }
