@@ -15,7 +15,7 @@ import (
 type CalibrateQuestion struct {
 	plan.Target
 	Accountant string  `json:"accountant,omitempty"` // one of AccountantNames; pld if not given
-	Accuracy   float64 `json:"accuracy,omitempty"`   // relative width of the certified intervals of pld; CalibrationAccuracy if not given
+	Accuracy   float64 `json:"accuracy,omitempty"`   // relative width of the certified intervals of pld; 0 means pld.DefaultAccuracy
 }
 
 // Calibration is the answer to a [CalibrateQuestion]: the number that was asked for, the ε of the training with this
@@ -25,10 +25,6 @@ type Calibration struct {
 	Statement string `json:"statement"`
 }
 
-// CalibrationAccuracy is the default of CalibrateQuestion.Accuracy, the relative width of the certified interval of
-// ε.
-const CalibrationAccuracy = plan.Accuracy
-
 // Validate returns one error that lists every field outside its range.
 func (q CalibrateQuestion) Validate() error {
 	_, err := q.accountant()
@@ -36,7 +32,7 @@ func (q CalibrateQuestion) Validate() error {
 }
 
 func (q CalibrateQuestion) accountant() (dp.Accountant, error) {
-	return accountant(cmp.Or(q.Accountant, pld.Accountant{}.Name()), cmp.Or(q.Accuracy, CalibrationAccuracy))
+	return accountant(cmp.Or(q.Accountant, pld.Accountant{}.Name()), q.Accuracy)
 }
 
 // Calibrate answers a [CalibrateQuestion]. If no value of the unknown number meets the budget, it returns a

@@ -1,11 +1,11 @@
 package answer
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
 	"proactivedp/dp"
+	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
 	"proactivedp/plan"
@@ -53,7 +53,9 @@ func (q PlanQuestion) planCommand() string {
 		flags.words = append(flags.words, "--shared")
 	}
 	flags.text("root", q.Root)
-	flags.number("accuracy", q.Accuracy)
+	if q.Accuracy != pld.DefaultAccuracy {
+		flags.number("accuracy", q.Accuracy)
+	}
 	return flags.join("proactivedp plan")
 }
 
@@ -77,7 +79,9 @@ func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	if e.Adjacency != dp.NaturalAdjacency(e.Sampling) {
 		flags.text("adjacency", string(e.Adjacency))
 	}
-	flags.number("accuracy", cmp.Or(q.Accuracy, plan.Accuracy))
+	if q.Accuracy != pld.DefaultAccuracy {
+		flags.number("accuracy", q.Accuracy)
+	}
 	return flags.join("proactivedp account")
 }
 

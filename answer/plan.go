@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +20,7 @@ type PlanQuestion struct {
 	Sizes    []int   `json:"sizes,omitempty"`    // batch sizes to compare within the same budget; may be given instead of SampleSize
 	Tight    bool    `json:"tight,omitempty"`    // also return what the tight accountant pld allows, and the recommended batch size
 	Points   int     `json:"points,omitempty"`   // approximate number of rows of the frontier, in [2, MaxPoints]; 0 means no frontier
-	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the certified intervals of pld; 0 means plan.Accuracy
+	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the certified intervals of pld; 0 means pld.DefaultAccuracy
 	Code     bool    `json:"code,omitempty"`     // also return the plan as commands of this program, and in the formats of package libraries
 }
 
@@ -72,7 +71,7 @@ func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 		q.SampleSize = p.Run.SampleSize
 	}
 	a := &Plan{Plan: p, Batches: batches, Releases: dp.Releases(p.Events()), Statement: p.Statement()}
-	acc := pld.Accountant{Accuracy: cmp.Or(q.Accuracy, plan.Accuracy)}
+	acc := pld.Accountant{Accuracy: q.Accuracy}
 	if q.Tight {
 		if err := errors.Join(p.Tighten(ctx, acc), p.Recommend(ctx)); err != nil {
 			return nil, err

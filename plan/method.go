@@ -161,11 +161,8 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 	}
 }
 
-// Accuracy is the relative width of the certified intervals of ε that plans use (see pld.Accountant.Accuracy). With
-// this width, [Calibrate] finds the same numbers as a plan.
-const Accuracy = 1e-4
-
-// Accountant returns the accountant that computes ε for the method. For Printed and Paper there is none, and the
+// Accountant returns the accountant that computes ε for the method. That of PLD has its default accuracy, so that a
+// planned ε does not grow when the same rounds are accounted for again, by [answer.Account] or in a training's report. For Printed and Paper there is none, and the
 // error wraps dp.ErrNotCovered.
 func (m Method) Accountant() (dp.Accountant, error) {
 	switch m {
@@ -174,7 +171,7 @@ func (m Method) Accountant() (dp.Accountant, error) {
 	case RDP:
 		return rdp.Accountant{}, nil
 	case PLD:
-		return pld.Accountant{Accuracy: Accuracy}, nil
+		return pld.Accountant{}, nil
 	}
 	return nil, fmt.Errorf("method = %q has no accountant: %w", m, dp.ErrNotCovered)
 }
