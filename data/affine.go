@@ -8,40 +8,42 @@ import (
 	"strconv"
 )
 
-// Affine scales each column of a data set by public constants: a value x becomes (x − Shift)·Scale, with one Shift
-// and one Scale for each column. The constants must not be computed from the data, because they would then reveal
-// something about it.
+// Affine is a normalisation of the columns of a data set by public constants: a value x of a column becomes (x −
+// Shift)·Scale, with one Shift and one Scale for each column. The constants must not be computed from the data,
+// unless with noise (see [Dataset.PrivateBounds]), because they would then reveal something about it. Apply it with
+// [Dataset.Mapped].
 type Affine struct {
 	Shift []float64 `json:"shift"`
 	Scale []float64 `json:"scale"`
 	// Low and High bound the values of each column before they are scaled. They are compared as float32, like the
-	// values. A value outside its bounds counts as the nearer bound. nil means no bounds.
-	//
-	// Clamping looks at one record at a time, so it costs no privacy. Refusing a file because of one
-	// record reveals something about this record, and no (ε, δ) covers that.
+	// values. A value outside its bounds counts as the nearer bound (it is clamped), unless Refuse is set. nil means
+	// no bounds. Clamping looks at one record at a time, so it costs no privacy.
 	Low  []float64 `json:"low,omitempty"`
 	High []float64 `json:"high,omitempty"`
-	// Refuse makes a value outside the bounds an error.
+	// Refuse makes a value outside the bounds an error. That a file is refused because of one record reveals
+	// something about this record, and no (ε, δ) covers that.
 	Refuse bool `json:"refuse,omitempty"`
 }
 
-// Clamps reports whether m replaces a value outside the bounds of its column by the nearer bound.
+// Clamps reports whether m replaces a value outside the bounds of its column by the nearer bound: whether it has
+// bounds, and Refuse is not set.
 func (m Affine) Clamps() bool {
 	return !m.Refuse && slices.ContainsFunc(m.Low, func(low float64) bool { return low > -math.MaxFloat32 })
 }
 
-// Dense reports whether rows are stored densely, with their zeros, after m has scaled them. This is necessary if a
-// Shift is not 0, because zeros of that column then become other numbers.
+// Dense reports whether [Dataset.Mapped] stores rows densely, with their zeros, even if they were sparse. This is
+// necessary if a Shift is not 0, because zeros of that column then become other numbers. Dense rows may take much
+// more memory.
 func (m Affine) Dense() bool {
 	return slices.ContainsFunc(m.Shift, func(x float64) bool { return x != 0 })
 }
 
-// Mapped returns a data set with the rows of d scaled by m. The rows are dense if m.Dense is true. It is an error if
-// a scaled value is not finite. With m.Refuse, a value outside its bounds is also an error. The error names each
-// column that has such a value, but never shows the value.
+// Mapped returns a copy of d with its rows normalised by m. The rows are dense if m.Dense is true. It is an error if
+// a normalised value is not finite. With m.Refuse, a value outside its bounds is also an error. The error names the
+// column and the first row with such a value, but never shows the value.
 //
-// Sparse rows do not store zeros. In a column with a Shift, such a zero is compared with the bounds like
-// other values. In a column without one, the bounds must include 0.
+// Sparse rows do not store zeros. In a column with a Shift, such a zero is compared with the bounds like other
+// values. In a column without one, the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 
 // MappedInPlace does the same as Mapped, but may overwrite the rows of d to save memory. Nothing else may use d, and
@@ -142,8 +144,8 @@ func (f *misfits) add(i int, c int32, format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf("%s: row %d: column %s: %s", f.d.Name, i+1, f.d.ColumnName(int(c)), what))
 }
 
-// ColumnName returns text that names column j ≥ 0 in messages: the column's name in quotes or, if it has none, the
-// number j+1.
+// ColumnName returns text for messages that names column j ≥ 0 of d: the column's name in quotes or, if the columns
+// have no names, the number j+1.
 func (d *Dataset) ColumnName(j int) string {
 	if d.Columns != nil {
 		return fmt.Sprintf("%.200q", d.Columns[j])

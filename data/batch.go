@@ -2,23 +2,24 @@ package data
 
 import "slices"
 
-// Batch is an ordered list of rows of a data set, such as the examples of one training step. Rows has their numbers.
-// The slice belongs to the caller, who must not change it while the batch is in use.
+// Batch is an ordered list of rows of a data set, such as the examples of one training step. The field Rows has the
+// numbers of the rows. The slice belongs to the caller, who must not change it while the batch is in use.
 type Batch struct {
 	Data *Dataset
 	Rows []int32
 }
 
-// Len returns the number of examples.
+// Len returns the number of examples in the batch.
 func (b Batch) Len() int { return len(b.Rows) }
 
-// Example returns the features of example i and its label. It panics for a set of images.
+// Example returns the features of example i of the batch and its label. It panics if the data set has images: use
+// [Batch.Image].
 func (b Batch) Example(i int) (Row, int32) { return b.Data.Row(int(b.Rows[i])), b.Label(i) }
 
-// Image returns the pixels of example i of a set of images: see Images.Image.
+// Image returns the pixels of example i of the batch, if the data set has images: see [Images.Image].
 func (b Batch) Image(i int) []byte { return b.Data.Images.Image(int(b.Rows[i])) }
 
-// Label returns the label of example i.
+// Label returns the label of example i of the batch: its class, from 0.
 func (b Batch) Label(i int) int32 { return b.Data.Label[b.Rows[i]] }
 
 // Subset is a part of a data set's rows, such as the training rows, the test rows, or one client's rows.
@@ -27,10 +28,10 @@ type Subset struct {
 	Rows []int32 // the row numbers in Data, each at most once
 }
 
-// All returns all rows of d, in order.
+// All returns a [Subset] with all rows of d, in order.
 func (d *Dataset) All() Subset { return Subset{d, sequence(d.Len())} }
 
-// Len returns the number of rows.
+// Len returns the number of rows of the subset.
 func (s Subset) Len() int { return len(s.Rows) }
 
 // MajorityShare returns the share, in [0, 1], of the rows that have the most frequent label, and 0 if there are no
@@ -42,7 +43,7 @@ func (s Subset) MajorityShare() float64 {
 	return float64(slices.Max(s.ClassCounts())) / float64(s.Len())
 }
 
-// ClassCounts returns the number of rows of each class.
+// ClassCounts returns the number of rows of s in each class: element c is that of class c.
 func (s Subset) ClassCounts() []int {
 	counts := make([]int, s.Data.Classes)
 	for _, r := range s.Rows {
@@ -54,8 +55,9 @@ func (s Subset) ClassCounts() []int {
 // All returns one [Batch] with all rows of s, in order.
 func (s Subset) All() Batch { return Batch(s) }
 
-// Batch returns the rows of s at the given positions, each in [0, s.Len()), as a [Batch]. It overwrites the slice
-// positions with row numbers of the data set, and uses this slice as the batch's Rows.
+// Batch returns some rows of s as a [Batch]. positions has their places in s, each in [0, s.Len()), as a sampler
+// draws them. To save memory, Batch overwrites positions with row numbers of the data set, and uses this slice as the
+// batch's Rows.
 func (s Subset) Batch(positions []int32) Batch {
 	for i, p := range positions {
 		positions[i] = s.Rows[p]

@@ -1,5 +1,6 @@
 // Package data holds labelled data sets in memory. It has batches of their rows, splits them into training and test
-// rows, and divides rows among clients. It does no input or output; the packages below it read files.
+// rows, and divides rows among the clients of a training. A root (see rng.Root) is the source of the random numbers
+// for that. The package does no input or output; the packages below it read files.
 //
 //	d, err := data.FromRows("own", rows, labels)      // or libsvm.ParseFile, mnist.Load, ...
 //	train, test, err := data.Split(d, root)           // four fifths and one fifth, at random
@@ -28,14 +29,15 @@ import (
 //     row.
 type Dataset struct {
 	Name     string
-	Features int      // number of columns of a row
-	Classes  int      // 1 if there are Targets
-	Columns  []string // names of the columns, or nil if the source has none
-	Names    []string // names of the classes, or nil if the source has none
-	Label    []int32  // the class of each row, in [0, Classes)
-	Start    []int    // the start of each row in Index and Value: len(Label)+1 offsets
-	Index    []int32
-	Value    []float32
+	Features int // number of columns of a row
+	// Classes is the number of classes. It is 1 if there are Targets.
+	Classes int
+	Columns []string // names of the columns, or nil if the source has none
+	Names   []string // names of the classes, or nil if the source has none
+	Label   []int32  // the class of each row, in [0, Classes)
+	Start   []int    // the start of each row in Index and Value: len(Label)+1 offsets
+	Index   []int32
+	Value   []float32
 
 	// Targets are the numbers that a regression model learns to predict. All labels are then 0. nil means that the
 	// data set has classes. Images always have classes.
@@ -45,24 +47,23 @@ type Dataset struct {
 	// Index and Value are nil and Features is Images.Size().
 	Images *Images
 
-	// Person has a key for each row that says whose record it is. It is set if (ε, δ) should protect persons with
-	// several records. nil means that each row counts as a separate person.
+	// Person has a key for each row that says whose record it is. Set it if (ε, δ) should protect persons who may
+	// have several records. nil means that (ε, δ) protects each row by itself.
 	Person []PersonKey
 
 	// Train is the number of rows that were published as the training set; they come first. The other rows
 	// are the test set. 0 means that the set was published as a whole, without a test set.
 	Train int
 
-	// Note is a warning about the rows that every result must show, for example that some rows are
+	// Note is a warning about the rows that every report of a result must show, for example that some rows are
 	// missing. It is usually "".
 	Note string
 
-	// Synthetic means that the rows were generated, not observed. Every result from them must say
-	// so.
+	// Synthetic means that the rows were generated and not observed. Every report of a result must say so.
 	Synthetic bool
 
-	// Featurer, unless it is nil, computes features of a data set that is made from this one, for example with a
-	// cache. nil means FeatureMap.Apply.
+	// Featurer computes the features m of a data set d that is made from this one, for [Dataset.Featured]. Set it to
+	// use a cache. nil means FeatureMap.Apply.
 	Featurer func(d *Dataset, m FeatureMap) (*Dataset, error)
 }
 
@@ -76,8 +77,8 @@ type Row struct {
 // Len returns the number of rows.
 func (d *Dataset) Len() int { return len(d.Label) }
 
-// Row returns row i. Its slices share memory with the data set and must not be modified. Row panics for a set of
-// images.
+// Row returns the features of row i. Its slices share memory with the data set and must not be modified. Row panics
+// for a set of images.
 func (d *Dataset) Row(i int) Row {
 	if d.Start == nil {
 		n := d.Features
@@ -87,7 +88,8 @@ func (d *Dataset) Row(i int) Row {
 	return Row{Index: d.Index[a:b:b], Value: d.Value[a:b:b]}
 }
 
-// Shape describes an example of d in words, for messages: by the number of its features or the size of its image.
+// Shape returns text for messages that says what an example of d looks like, such as "68 features" or "3×32×32
+// pixels" (channels, height, width).
 func (d *Dataset) Shape() string {
 	if m := d.Images; m != nil {
 		return fmt.Sprintf("%d×%d×%d pixels", m.Channels, m.Height, m.Width)
@@ -95,8 +97,9 @@ func (d *Dataset) Shape() string {
 	return decimal.Many(d.Features, "feature")
 }
 
-// Validate returns an error that lists every problem of d, for example labels outside [0, Classes) or columns of a
-// row that are not in increasing order. See the documentation of Dataset.
+// Validate returns nil if d has the form that the documentation of Dataset describes. Otherwise it returns an error
+// that lists every problem, for example labels outside [0, Classes) or columns of a row that are not in increasing
+// order.
 func (d *Dataset) Validate() error {
 	if d == nil {
 		return errors.New("no data set")
@@ -172,10 +175,10 @@ func (d *Dataset) validateRows(fail func(format string, args ...any)) {
 
 func finite(v float32) bool { return v-v == 0 }
 
-// Hash returns the SHA-256 of the content of d in hexadecimal. The content is the features, the classes, the labels
-// or the targets with their bounds, the entries or the images with their normalisation, which rows are for training,
-// and the persons. Name and note do not count. So two files of different formats with the same rows have equal
-// hashes.
+// Hash returns the SHA-256 of the content of d in hexadecimal. Use it to recognise the same data again. The content
+// is the features, the classes, the labels or the targets with their bounds, the entries or the images with their
+// normalisation, which rows are for training, and the persons. Name and Note do not count. So two files of different
+// formats with the same rows have equal hashes.
 func (d *Dataset) Hash() string {
 	h := sha256.New()
 	put := hasher{h: h}

@@ -3,9 +3,9 @@ package data
 // Dense reports whether the rows of d are stored densely: every row has a value in every column.
 func (d *Dataset) Dense() bool { return d.Images == nil && d.Start == nil }
 
-// WithDense returns a copy of d in which dense rows replace the rows or images. value[i·features+j] is feature j of
-// record i, and the copy keeps this slice. Labels, persons and everything else about the records stay. A FeatureMap
-// uses WithDense to replace images by their features.
+// WithDense returns a copy of d in which the rows or images are replaced by dense rows of the given number of
+// features. value[i·features+j] is feature j of record i, and the copy keeps this slice. Labels, persons and
+// everything else about the records stay. A [FeatureMap] uses WithDense to replace images by their features.
 func (d *Dataset) WithDense(features int, value []float32) *Dataset {
 	out := *d
 	out.Images, out.Start, out.Features, out.Value = nil, nil, features, value

@@ -11,26 +11,28 @@ import (
 
 const dirichlet = "dirichlet:"
 
-// MinAlpha and MaxAlpha are the limits of the parameter alpha of Dirichlet partitions. A small alpha makes the
-// clients' labels very different, a large one makes them alike.
+// MinAlpha and MaxAlpha are the limits of the parameter alpha of a [Dirichlet] partition, which says how much the
+// labels of different clients differ. A small alpha makes them very different, a large one makes them alike.
 const (
 	MinAlpha = 1e-3
 	MaxAlpha = 1e6
 )
 
-// Dirichlet deals the rows into disjoint parts of equal size, like Shard, but each client has its own proportions of
-// labels, to simulate clients whose data differ. The proportions are drawn from the symmetric Dirichlet distribution
-// with concentration alpha in [MinAlpha, MaxAlpha]: the smaller alpha, the fewer classes a client has (Hsu, Qi,
-// Brown, "Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification", 2019). The
-// clients take turns, and take one row in each turn. The class of the row is drawn at random with the client's
-// proportions, among the classes that still have rows. This is outside the paper's theory, which assumes that the
-// data of all clients have the same distribution. Which client gets a record depends on the labels of all records,
-// and ε does not cover this.
+// Dirichlet returns a partition that simulates clients whose data differ. Like [Shard], it deals the rows into
+// disjoint parts of equal size, but each client has its own proportions of labels. They are drawn from the symmetric
+// Dirichlet distribution with concentration alpha in [MinAlpha, MaxAlpha]: the smaller alpha, the fewer classes a
+// client has (Hsu, Qi, Brown, "Measuring the Effects of Non-Identical Data Distribution for Federated Visual
+// Classification", 2019). The clients take one row in turn. The class of the row is drawn at random with the client's
+// proportions, among the classes that still have rows.
+//
+// Use it for simulations only. Which client gets a record depends on the labels of all records, and ε does not cover
+// this. The paper's theory assumes that the data of all clients have the same distribution.
 func Dirichlet(alpha float64) Partition {
 	return Partition(dirichlet + strconv.FormatFloat(alpha, 'g', -1, 64))
 }
 
-// Skewed reports whether p gives clients different distributions of labels. Only a Dirichlet partition does.
+// Skewed reports whether p gives clients different distributions of labels, as only a [Dirichlet] partition does.
+// Reports warn of it.
 func (p Partition) Skewed() bool {
 	_, skewed := p.alpha()
 	return skewed

@@ -14,7 +14,7 @@ type Images struct {
 	Mean, Std []float32
 }
 
-// Size returns the number of pixels of one image, in all channels.
+// Size returns the number of pixels of one image, counting each channel: Channels·Height·Width.
 func (m *Images) Size() int { return m.Channels * m.Height * m.Width }
 
 // Image returns the pixels of image i. They share memory with m and must not be modified.
@@ -23,8 +23,8 @@ func (m *Images) Image(i int) []byte {
 	return m.Pixels[i*n : (i+1)*n : (i+1)*n]
 }
 
-// Scaling returns the scale and the shift with which a pixel p of channel c, in [0, 255], becomes the input scale·p +
-// shift of a model.
+// Scaling returns the normalisation of channel c in the form that a model's code uses: a pixel p in [0, 255] becomes
+// the input scale·p + shift, which is (p/255 − Mean)/Std.
 func (m *Images) Scaling(c int) (scale, shift float32) {
 	mean, std := float64(m.Mean[c]), float64(m.Std[c])
 	return float32(1 / (255 * std)), float32(-mean / std)

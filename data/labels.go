@@ -13,8 +13,9 @@ import (
 // MaxClasses is the largest number of classes of a data set that is read from files.
 const MaxClasses = 10_000
 
-// Labels says which class, from 0, each label in a file stands for. It is public: the user gives it, and it is not
-// computed from the file. Labels that are numbers are compared as numbers: 1, +1 and 1.0 are the same label.
+// Labels says which class, from 0, each label in a file stands for. It is public: the user gives it (see
+// [ParseLabels]), and it is not computed from the file, because that would reveal something about the records. Labels
+// that are numbers are compared as numbers: 1, +1 and 1.0 are the same label.
 type Labels struct {
 	class  map[string]int32
 	names  []string // for each class, its first label
@@ -24,10 +25,10 @@ type Labels struct {
 // anything is the label that stands for all others.
 const anything = "*"
 
-// ParseLabels reads a map of labels that the user has written: a list, separated by commas, in one of two forms. In
-// the first form each element is LABEL=CLASS. Classes are integers from 0 without gaps, and several labels may have
-// the same class. In the second form each element is a label, and the first label is class 0. FIRST..LAST then stands
-// for all integers from FIRST to LAST, or for all letters as in A..Z.
+// ParseLabels reads text, the user's map from the labels in a file to classes. It is a list, separated by commas, in
+// one of two forms. In the first form each element is LABEL=CLASS, as in no=0,yes=1,maybe=1. Classes are integers
+// from 0 without gaps. In the second form each element is a label, as in no,yes: the first label is class 0, the next
+// one class 1. In this form FIRST..LAST stands for all integers from FIRST to LAST, or for all letters as in A..Z.
 //
 // In both forms the label * stands for all labels that are not listed, except for missing ones: empty, ?, NA, NaN or
 // null. Write a label in double quotes if it has a comma or an equals sign or is *, and write a double quote in it
@@ -123,7 +124,8 @@ func ParseLabels(text string) (*Labels, error) {
 	return l, nil
 }
 
-// LabelsOf returns Labels in which names[i] is the only label of class i.
+// LabelsOf returns Labels in which names[i] is the only label of class i. Use it if the names of the classes are
+// known and there is no text for [ParseLabels].
 func LabelsOf(names []string) (*Labels, error) {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -138,9 +140,9 @@ func isLetter(text string) bool {
 
 func quote(label string) string { return `"` + strings.ReplaceAll(label, `"`, `""`) + `"` }
 
-// InList returns a label as it must be written in the text for ParseLabels. A label that has another meaning there
-// gets double quotes: one with a comma, an equals sign or "..", and one that begins with a double quote. Other labels
-// are returned unchanged, and so is *, which stands for all labels that are not listed.
+// InList returns a label in the form in which it must be written in a list for [ParseLabels]. A label that has another
+// meaning there gets double quotes: one with a comma, an equals sign or "..", and one that begins with a double quote.
+// Other labels are returned unchanged, and so is *, which stands for all labels that are not listed.
 func InList(label string) string {
 	if strings.ContainsAny(label, ",=") || strings.Contains(label, "..") || strings.HasPrefix(label, `"`) {
 		return quote(label)
@@ -205,7 +207,8 @@ func canonical(label string) string {
 	return label
 }
 
-// ErrLabel is the error, usually wrapped, for a label that is not in the user's map of labels.
+// ErrLabel is the error, usually wrapped, for a label in a file that is not in the user's map of labels, see
+// [ParseLabels].
 var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 
 // Lists reports whether the user's list of labels has this label by name. It returns false for a label that has a
@@ -251,10 +254,11 @@ func isShort(text string) bool {
 		!strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) })
 }
 
-// Names returns the first label of each class.
+// Names returns a name for each class: the first label that the user's list has for it.
 func (l *Labels) Names() []string { return slices.Clone(l.names) }
 
-// String returns the labels as text for messages; if there are many, it returns only the first ones.
+// String returns the names of the classes as text for messages, such as "no, yes". If there are more than 8, it
+// returns the first two and their number.
 func (l *Labels) String() string {
 	names := make([]string, 0, 8)
 	for i, name := range l.names[:min(len(l.names), 8)] {

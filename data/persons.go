@@ -16,16 +16,17 @@ import (
 // If two names had the same key, which is very unlikely, the two persons would count as one.
 type PersonKey [sha256.Size / 2]byte
 
-// PersonOf returns the key of the person with this name. Names are compared byte by byte: "Ann" and "ann" are
-// different persons.
+// PersonOf returns the key by which Dataset.Person identifies the person with this name. Names are compared byte by
+// byte: "Ann" and "ann" are different persons.
 func PersonOf(name string) PersonKey {
 	sum := sha256.Sum256([]byte(name))
 	return PersonKey(sum[:])
 }
 
-// AtMost returns a subset of s with at most k records of each person, in the order of s. Use it before
-// training with a guarantee for persons. If a person has more than k records, AtMost keeps those with the
-// smallest hashes, keyed by the root. It is an error if the data set does not name persons.
+// AtMost returns a subset of s with at most k records of each person, in the order of s. Use it before a training
+// whose (ε, δ) should protect persons with several records: the noise can then be computed for k records. If a person
+// has more than k records, AtMost keeps k of them that look random: those with the smallest hashes, keyed by the
+// root. It is an error if the data set has no persons (see Dataset.Person).
 //
 // The hash depends only on the person and the record and, if a person has several equal records, on how many of these
 // come before. So which records of a person are kept does not depend on the records of others. If a person is added
@@ -76,8 +77,8 @@ func (s Subset) AtMost(k int, root *rng.Root) (Subset, error) {
 	return out, nil
 }
 
-// CheckPersons returns an error if a person has more than k records in s. The error text says neither who the person
-// is nor how many records the person has.
+// CheckPersons returns an error if a person has more than k records in s. Call it before a training whose guarantee
+// assumes at most k. The error text says neither who the person is nor how many records the person has.
 func (s Subset) CheckPersons(k int) error {
 	if err := s.hasPersons(); err != nil {
 		return err

@@ -8,22 +8,21 @@ import (
 	"strings"
 )
 
-// PixelRange says how numbers of a file become pixels, which are bytes: a number becomes the nearest of 256 equally
-// spaced levels, where Low is level 0 (the darkest) and High is level 255 (the brightest). The bounds are public:
-// they are not taken from the data.
+// PixelRange says how the numbers in a file become pixels, which are bytes: a number becomes the nearest of 256
+// equally spaced levels, where Low is level 0 (the darkest) and High is level 255 (the brightest). The bounds Low and
+// High must be public, not computed from the data.
 type PixelRange struct {
 	Low, High float64 // finite, Low < High
 	// Clamp means that a number outside the bounds counts as the nearer bound. Without Clamp, such a number is an
 	// error.
 	Clamp bool
-	// Whole means that a number with a fractional part is an error. It is set if the user gave no bounds: the
-	// numbers must then be whole numbers in [0, 255]. Without this check, images with numbers in [0, 1] would become
-	// nearly black.
+	// Whole means that a number with a fractional part is an error. The caller sets it if the user gave no bounds, so
+	// that the range is [0, 255]. Without this check, images with numbers in [0, 1] would become nearly black.
 	Whole bool
 }
 
-// ParseBounds reads the range of pixels, written LOW,HIGH, such as 0,100: two different numbers in the range of
-// float32.
+// ParseBounds reads two bounds from text of the form LOW,HIGH, such as 0,100, for example for a [PixelRange]. It
+// returns an error unless they are finite numbers in the range of float32 with LOW < HIGH.
 func ParseBounds(text string) (low, high float64, err error) {
 	first, second, _ := strings.Cut(text, ",")
 	low, err = strconv.ParseFloat(strings.TrimSpace(first), 64)
@@ -34,8 +33,8 @@ func ParseBounds(text string) (low, high float64, err error) {
 	return low, high, nil
 }
 
-// Pixel returns the level, in [0, 255], of the number v. It returns false for NaN, for a number outside the bounds
-// (unless r clamps), and, if r.Whole is set, for a number that is not whole.
+// Pixel returns the level, in [0, 255], of the number v. It returns false if v cannot be a pixel: if it is NaN,
+// outside the bounds (unless r clamps), or not whole although r.Whole is set.
 func (r PixelRange) Pixel(v float64) (byte, bool) {
 	switch {
 	case r.Whole && v != math.Trunc(v):
@@ -50,12 +49,13 @@ func (r PixelRange) Pixel(v float64) (byte, bool) {
 	return 0, false
 }
 
-// ErrPixel is the error, usually wrapped, for a number that cannot be a pixel: it is NaN, outside the bounds of
-// pixels, or not whole although PixelRange.Whole is set.
+// ErrPixel is the error, usually wrapped, for a number in a file that cannot be a pixel: it is NaN, outside the
+// bounds of a [PixelRange], or not whole although PixelRange.Whole is set.
 var ErrPixel = errors.New("is not a pixel")
 
-// Fault returns the error for a number that Pixel refuses. image is the number of the image, from 1. The error text
-// says which numbers are allowed, but does not show the refused number.
+// Fault returns an error for a reader to report after [PixelRange.Pixel] returned false. image is the number of the
+// image in the file, from 1. The text says which numbers are allowed, but does not show the bad number, which is
+// private.
 func (r PixelRange) Fault(image int) error {
 	whole := ""
 	if r.Whole {
@@ -64,17 +64,20 @@ func (r PixelRange) Fault(image int) error {
 	return fmt.Errorf("image %d: a number %w: must be %sin [%v, %v]", image, ErrPixel, whole, r.Low, r.High)
 }
 
-// PixelGrid says how to read a row of numbers as an image: the shape of the image, and the order of its pixels.
+// PixelGrid says how a row of numbers is to be read as an image: the size of the image, and the order of its pixels.
 type PixelGrid struct {
 	Channels, Height, Width int
-	First                   bool // whether the order is channels, height, width; otherwise it is height, width, channels
+	// First means that the channels come first: the order is channels, height, width. Otherwise it is height, width,
+	// channels.
+	First bool
 }
 
 // MaxPixelSide is the largest height and width of an image, in pixels.
 const MaxPixelSide = 1 << 12
 
-// ParsePixelGrid reads the shape of an image: HEIGHTxWIDTH, such as 28x28, HEIGHTxWIDTHxCHANNELS, such as 32x32x3, or
-// CHANNELSxHEIGHTxWIDTH, such as 3x32x32. There must be 1 or 3 channels.
+// ParsePixelGrid reads text that says what image a row of numbers is: HEIGHTxWIDTH, such as 28x28,
+// HEIGHTxWIDTHxCHANNELS, such as 32x32x3, or CHANNELSxHEIGHTxWIDTH, such as 3x32x32. There must be 1 or 3 channels.
+// The order of the numbers in the text is also the order of the pixels in a row.
 func ParsePixelGrid(text string) (PixelGrid, error) {
 	var sides []int
 	for part := range strings.SplitSeq(text, "x") {
@@ -108,8 +111,9 @@ func gridFault(text string) error {
 // Size returns the number of features that a row must have: one for each pixel and channel.
 func (g PixelGrid) Size() int { return g.Channels * g.Height * g.Width }
 
-// Pictures returns d with its rows turned into images of shape g. The rows must have g.Size() features. r says which
-// numbers are the darkest and the brightest pixel. Images.Mean is 0 and Images.Std is 1 for every channel.
+// Pictures returns a copy of d in which each row has become an image as g says, for models that need images. The rows
+// must have g.Size() features. r says which numbers are the darkest and the brightest pixel. Images.Mean is 0 and
+// Images.Std is 1 for every channel, so a model gets inputs in [0, 1].
 func (d *Dataset) Pictures(g PixelGrid, r PixelRange) (*Dataset, error) {
 	if d.Images != nil {
 		return nil, fmt.Errorf("%s has images, not rows", d.Name)

@@ -15,8 +15,8 @@ const (
 	maxBoundsEpsilon = 1e2
 )
 
-// CheckBoundsEpsilon returns an error if epsilon is outside [1e-4, 100], the range that Dataset.PrivateBounds
-// accepts.
+// CheckBoundsEpsilon returns an error if epsilon is outside [1e-4, 100], the range that [Dataset.PrivateBounds]
+// accepts. Use it to report a bad setting before the data is read.
 func CheckBoundsEpsilon(epsilon float64) error {
 	if !(epsilon >= minBoundsEpsilon && epsilon <= maxBoundsEpsilon) {
 		return fmt.Errorf("ε of private bounds = %v, must be in [%g, %g]", epsilon, minBoundsEpsilon, maxBoundsEpsilon)
@@ -60,21 +60,22 @@ func ends(n int) (low, high float64) {
 	return high / 2, high
 }
 
-// PrivateBounds finds bounds for columns that have no public ones, and returns a map that scales the columns from
-// these bounds to [0, 1]. The bounds are ε-differentially private for one record, under add-or-remove adjacency.
-// Columns for which known returns true are not looked at; for them the map is the one for the bounds [0, 1]. Rows of
-// a published test set are not looked at either. hidden is the number of columns in which the noise hid nearly all
-// records; their bounds are a guess. s is the random stream from which the noise is drawn.
+// PrivateBounds estimates bounds for the columns with differential privacy, and returns a normalisation that scales
+// each column from its bounds to [0, 1]. Use it if nobody knows public bounds. It costs each record epsilon, under
+// add-or-remove adjacency, in addition to the training (see train.Spec.BoundsEpsilon). Columns for which known(j)
+// returns true are not looked at, and count as bounded by [0, 1]. Rows of a separate test set are not looked at
+// either. hidden is the number of columns in which the noise hid nearly all records, so that their bounds are a
+// guess. The noise is drawn from s.
 //
-// Let d be the number of columns. For each column, a histogram counts the records by powers of two. Discrete Laplace
-// noise of the whole-numbered scale t = ⌈d/ε⌉ is added to each count. A record is in one bin of each histogram. So
-// adding or removing it changes d counts by 1, and the probability of any outcome by a factor of at most exp(d/t) ≤
-// exp(ε) (Dwork, McSherry, Nissim and Smith, "Calibrating Noise to Sensitivity in Private Data Analysis", TCC 2006,
-// Proposition 1; Ghosh, Roughgarden and Sundararajan, "Universally Utility-Maximizing Privacy Mechanisms", STOC 2009,
-// for whole numbers). The bounds are the ends of the outer bins whose noisy counts exceed what noise alone reaches
-// anywhere with probability 1 %. They depend on the records only by the noisy counts, and nothing else is released.
-// This is the method of Wilson et al., "Differentially Private SQL with Bounded User Contribution", PoPETs 2020,
-// section 5.1.1.
+// The method is that of Wilson et al., "Differentially Private SQL with Bounded User Contribution", PoPETs 2020,
+// section 5.1.1. Let d be the number of columns that are looked at. For each column, a histogram counts the records
+// by powers of two. Discrete Laplace noise of the whole-numbered scale t = ⌈d/ε⌉ is added to each count. A record is
+// in one bin of each histogram. So adding or removing it changes d counts by 1, and the probability of any outcome by
+// a factor of at most exp(d/t) ≤ exp(ε) (Dwork, McSherry, Nissim and Smith, "Calibrating Noise to Sensitivity in
+// Private Data Analysis", TCC 2006, Proposition 1; Ghosh, Roughgarden and Sundararajan, "Universally
+// Utility-Maximizing Privacy Mechanisms", STOC 2009, for whole numbers). The bounds are the outer ends of the first
+// and the last bin whose noisy count is above a threshold. Noise alone exceeds this threshold in any bin with
+// probability at most 1 %. The bounds depend on the records only by the noisy counts, and nothing else is released.
 func (d *Dataset) PrivateBounds(epsilon float64, known func(j int) bool, s *rng.Stream) (m Affine, hidden int, err error) {
 	if err := CheckBoundsEpsilon(epsilon); err != nil {
 		return Affine{}, 0, err

@@ -5,15 +5,17 @@ import (
 	"slices"
 )
 
-// MinInputScale and MaxInputScale are the limits of the factor by which Dataset.Scaled multiplies the inputs.
+// MinInputScale and MaxInputScale are the limits of the factor x in [Dataset.Scaled], by which a model's inputs are
+// multiplied.
 const (
 	MinInputScale = 1e-6
 	MaxInputScale = 1e6
 )
 
-// Scaled returns the records of d with every input multiplied by x: the values of rows, or the normalised pixels of
-// images. x must be a constant in [MinInputScale, MaxInputScale] that does not depend on the data. The result shares
-// everything else with d. It is an error if a product is not finite.
+// Scaled returns a data set like d in which every input of a model is multiplied by x: the values of rows, or the
+// normalised pixels of images. With larger inputs, the weights of a linear model get a larger part of a clipped
+// gradient, and the bias a smaller one. x must be a constant in [MinInputScale, MaxInputScale] that does not depend
+// on the data. The result shares everything else with d. It is an error if a product is not finite.
 func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	if err := checkScale(x); err != nil {
 		return nil, err
@@ -37,8 +39,8 @@ func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	return &out, nil
 }
 
-// ScaleRows multiplies the values of the rows of d by x, as Scaled does, but in place instead of in a copy. Call it
-// only before anything else uses d.
+// ScaleRows does the same as [Dataset.Scaled] for rows, but changes the values of d instead of a copy, to save
+// memory. Call it only before anything else uses d. For images it returns an error.
 func (d *Dataset) ScaleRows(x float64) error {
 	if err := checkScale(x); err != nil {
 		return err

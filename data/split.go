@@ -12,14 +12,15 @@ import (
 	"proactivedp/rng"
 )
 
-// TrainFraction is the share of rows that are for training if a data set was published without a separate test set.
-// The paper uses the same share: accuracies in its model files are multiples of 1/2,211, and 2,211 rows are a fifth
-// of the 11,055 rows of the data set phishing.
+// TrainFraction is the fraction of the rows that [Split] and [SplitByRecord] use for training if a data set has no
+// separate test set. The paper uses the same fraction: accuracies in its model files are multiples of 1/2,211, and
+// 2,211 rows are a fifth of the 11,055 rows of the data set phishing.
 const TrainFraction = 0.8
 
-// Split returns the training and the test rows of d, each in the order of the file. If d was published with a
-// separate test set (see Dataset.Train), it returns these two parts. Otherwise ⌊0.8·rows⌋ random rows are for
-// training; this needs a root, and at least 5 rows so that neither part is empty. It is an error if d is not valid.
+// Split returns the training and the test rows of d, each in the order of the file. If d has a separate test set (see
+// Dataset.Train), it returns these two parts. Otherwise it chooses ⌊0.8·rows⌋ random rows for training, drawn from
+// root, and d must have at least 5 rows. If a row is added, all rows may change sides, so (ε, δ) does not cover the
+// split: see [SplitByRecord]. It is an error if d is not valid, or if it has persons and no separate test set.
 func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if err := d.Validate(); err != nil {
 		return train, test, fmt.Errorf("split: %w", err)
@@ -48,13 +49,15 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
 }
 
-// SplitByRecord splits d into a training set and a test set, like [Split], but whether a record is in the test set
-// depends only on the record itself: the test set has the records whose hash, keyed by the root, is in the upper
-// fifth of its range. If a record is added or removed, all other records stay where they are, whereas with Split any
-// record may move. So two data sets that differ by one record have training sets that differ by at most that record.
-// Equal records are in the same part. The expected size of the training set is 0.8·rows. It is an error if either
-// part is empty. If d has persons, the person is hashed instead of the record, so that all records of a person are in
-// the same part.
+// SplitByRecord splits d into training and test rows so that adding or removing a record moves no other record. Use
+// it instead of [Split] if (ε, δ) must also cover the split: two data sets that differ by one record then have
+// training sets that differ by at most that record. Whether a record is in the test set depends only on the record
+// and on root: it is if a hash of the record, keyed by root, is in the upper fifth of its range. So about 0.8·rows
+// are for training, and equal records are on the same side.
+//
+// If d has a separate test set, SplitByRecord returns the two parts as Split does. If d has persons, the person is
+// hashed instead of the record, so that all records of a person are on the same side. It is an error if a side is
+// empty.
 func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if d == nil || d.Train > 0 {
 		return Split(d, root)
@@ -78,18 +81,19 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return train, test, nil
 }
 
-// HoldOut splits the training rows into rows to train on (rest) and held-out rows (held), on which models
-// are compared. A row is held out if a hash of its record, keyed by the root, is in [fold·part,
-// (fold+1)·part). So the expected number of held-out rows is part·rows, and different folds hold out
-// different rows. It is an error if either side is empty.
+// HoldOut divides the training rows into rows to train on (rest) and rows to compare models on (held), so that the
+// test set is not used for that. part in (0, 1) is the fraction to hold out, and fold says which part it is, as in
+// cross-validation: different folds, from 0, hold out different rows. root is the source of the random choice. A row
+// is held out if a hash of its record, keyed by root, is in [fold·part, (fold+1)·part). So the number of held-out
+// rows varies around part·rows. It is an error if rest or held is empty.
 //
-// As in [SplitByRecord], whether a record is held out depends neither on its place nor on other records. So if a
-// record is added or removed, rest changes by at most this record. If the data set has persons, all records of a
-// person have the hash of the person.
+// As with [SplitByRecord], adding or removing a record moves no other record, so rest changes by at most this record.
+// If the data set has persons, all records of a person have the hash of the person.
 //
-// Equal records (copies) are divided between rest and held: the hash of the n-th copy also depends on n. Otherwise
-// all copies would be in the same part, and the accuracy would vary as much as if each record occurred once. Copies
-// are equal, so removing any of them has the same effect as removing the last one.
+// Records that occur several times are treated differently than in SplitByRecord: the n-th copy has its own hash,
+// which depends only on the record and n, so that copies are divided between rest and held. With all copies on one
+// side, the accuracy would depend on the side of a few frequent records. Removing one of several equal copies has the
+// same effect as removing the last one.
 func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held Subset, err error) {
 	if err := errors.Join(CheckHoldOut(part, fold), root.Check()); err != nil {
 		return rest, held, err
@@ -103,8 +107,9 @@ func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held S
 	return rest, held, nil
 }
 
-// CheckHoldOut returns an error unless [HoldOut] accepts part (the fraction of rows that is held out) and fold (which
-// part that is).
+// CheckHoldOut returns an error unless [HoldOut] accepts part, the fraction of rows that is held out, and fold, which
+// of these parts it is: part must be in (0, 1), and fold in [0, 1/part − 1]. Use it to check settings before the data
+// is read.
 func CheckHoldOut(part float64, fold int) error {
 	if !(part > 0 && part < 1) {
 		return fmt.Errorf("holdout = %v, must be in (0, 1): it is the part of the training records that is held "+
@@ -166,9 +171,9 @@ func hashKey(stream *rng.Stream) (key [sha256.Size]byte) {
 // enough for as many as fit into memory, and take half of it.
 type recordKey [sha256.Size / 2]byte
 
-// Distinct returns how many different records s has, and how many copies the most frequent record has. If there are
-// few different records, an accuracy is unreliable, because [SplitByRecord] puts all copies of a record into the same
-// part.
+// Distinct returns how many different records s has, and how often the most frequent one occurs. Use it to judge
+// whether an accuracy on s is reliable. With few different records it is not, because [SplitByRecord] puts all copies
+// of a record on the same side.
 func (s Subset) Distinct() (records, copies int) {
 	times := map[recordKey]int{}
 	put := hasher{h: sha256.New()}
@@ -206,21 +211,22 @@ func sequence(n int) []int32 {
 	return rows
 }
 
-// Partition says how the training rows are divided among the clients: Replicate, Shard or a Dirichlet partition.
+// Partition says how the training rows are divided among the clients: [Replicate], [Shard] or a [Dirichlet]
+// partition. Make one from text with [ParsePartition].
 type Partition string
 
-// These are the partitions without a parameter; see also Dirichlet.
+// These are the partitions without a parameter. Dirichlet makes the others.
 const (
-	// Replicate gives every client the whole training set, as in the paper's experiments, instead of a
-	// separate part for each client. So every client uses every record, and the ε of a record counts
-	// the rounds of all clients.
+	// Replicate gives every client the whole training set instead of a separate part, as in the paper's experiments.
+	// So every client uses every record, and the ε of a record counts the rounds of all clients.
 	Replicate Partition = "replicate"
-	// Shard deals the rows at random into disjoint parts of equal size, one for each client. With n clients, up to
-	// n−1 rows remain and are not used.
+	// Shard deals the rows at random into disjoint parts of equal size, one for each client. So the ε of a record
+	// counts only the rounds of one client. With n clients, up to n−1 rows are left over and not used.
 	Shard Partition = "shard"
 )
 
-// ParsePartition reads the name of a Partition: "replicate", "shard" or "dirichlet:ALPHA" (see Dirichlet).
+// ParsePartition reads the name of a Partition: "replicate", "shard" or "dirichlet:ALPHA" with ALPHA in [MinAlpha,
+// MaxAlpha], see [Dirichlet].
 func ParsePartition(name string) (Partition, error) {
 	p := Partition(name)
 	if _, skewed := p.alpha(); skewed || p == Replicate || p == Shard {
@@ -230,14 +236,15 @@ func ParsePartition(name string) (Partition, error) {
 		Shard, dirichlet, MinAlpha, float64(MaxAlpha))
 }
 
-// Disjoint reports whether each record is held by at most one client.
+// Disjoint reports whether each record is held by at most one client, as with all partitions except Replicate. Then
+// the ε of a record counts only the rounds of one client.
 func (p Partition) Disjoint() bool { return p != Replicate }
 
 // MaxParts is the largest number of clients to which rows are dealt.
 const MaxParts = 1_000_000
 
-// Deal divides the rows of train and returns the rows of each of n clients. All clients get the same number of rows,
-// at least 1. root is the seed that decides who gets which rows. It may be nil only for Replicate.
+// Deal divides the rows of train among n clients and returns the rows of each client. All clients get the same number
+// of rows, at least 1, or it is an error. root is the source of the random choice, and may be nil only for Replicate.
 func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	if n < 1 || n > MaxParts {
 		return nil, fmt.Errorf("clients = %d, must be in [1, %d]", n, MaxParts)
@@ -289,9 +296,9 @@ func tooFew(train Subset, n int) error {
 	return fmt.Errorf("clients = %d, must be at most the %d training rows to give each a shard", n, train.Len())
 }
 
-// Check returns an error if parts, the rows of each client, break the rules of the partition: if a client holds a
-// record twice or one that does not exist, or if two clients share a record although p is disjoint. The accounting of
-// a record's ε assumes these rules.
+// Check returns an error if parts, the rows of each client, break the rules of the partition, on which the accounting
+// of ε relies: no client may hold a record twice or one that does not exist, and if p is disjoint, no two clients may
+// share a record. Use it for parts that were not made by [Partition.Deal].
 func (p Partition) Check(parts []Subset) error {
 	holder := map[*Dataset][]int32{} // for each record, 1 + the last client that holds it
 	for i, part := range parts {

@@ -15,13 +15,13 @@ type Targets struct {
 	Bounds TargetBounds
 }
 
-// TargetBounds are the public bounds of targets. The user must give them. They must not be computed from the data,
-// because they would then reveal something about it.
+// TargetBounds are the public bounds of the targets, between which a regression model's predictions lie. The user
+// must give them. They must not be computed from the data, because they would then reveal something about it.
 type TargetBounds struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// Refuse makes a target outside the bounds an error. Without it, such a target counts as the nearer bound.
-	// Clamping looks at one record at a time, so it costs no privacy. Refusing a file because of one record reveals
+	// Refuse makes a target outside the bounds an error. Without it, such a target counts as the nearer bound, which
+	// costs no privacy, because it depends on one record only. That a file is refused because of one record reveals
 	// something about this record, and no (ε, δ) covers that.
 	Refuse bool `json:"refuse,omitempty"`
 }
@@ -30,7 +30,8 @@ type TargetBounds struct {
 // target is bad if it is not a finite number, or if it is outside its bounds and TargetBounds.Refuse is set.
 var ErrTarget = errors.New("target")
 
-// ParseTargetBounds reads bounds that are written LOW,HIGH, such as 0,800000.
+// ParseTargetBounds reads the bounds of targets from text of the form LOW,HIGH, such as 0,800000. The result clamps
+// targets outside the bounds; set Refuse to refuse them.
 func ParseTargetBounds(text string) (TargetBounds, error) {
 	low, high, err := ParseBounds(text)
 	b := TargetBounds{Low: low, High: high}
@@ -40,7 +41,8 @@ func ParseTargetBounds(text string) (TargetBounds, error) {
 	return b, err
 }
 
-// Check returns an error unless both bounds are finite numbers in the range of float32, and Low is below High.
+// Check returns an error unless both bounds are finite numbers in the range of float32, and Low is below High by at
+// least 6e-39.
 func (b TargetBounds) Check() error {
 	if !(math.Abs(b.Low) <= math.MaxFloat32 && math.Abs(b.High) <= math.MaxFloat32 && b.Low < b.High) ||
 		b.half() == 0 || !finite(float32(1/b.half())) {
@@ -68,9 +70,9 @@ func (b TargetBounds) Scaled(v float64) (float32, error) {
 	return min(max(float32((v-b.Low/2-b.High/2)/b.half()), -1), 1), nil
 }
 
-// Parse reads a target (the number that a regression model learns to predict), a finite decimal number in its own
-// unit. It returns the result of Scaled for this number, in [-1, 1]. A number beyond the range of float64 counts as
-// outside the bounds. The error does not show the text.
+// Parse reads a target from text: a finite decimal number in the unit of the file. It returns the number on the scale
+// of [TargetBounds.Scaled], in [-1, 1]. A number beyond the range of float64 counts as outside the bounds. The error
+// does not show the text, which is private.
 func (b TargetBounds) Parse(text string) (float32, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if errors.Is(err, strconv.ErrRange) {
@@ -82,14 +84,15 @@ func (b TargetBounds) Parse(text string) (float32, error) {
 	return b.Scaled(v)
 }
 
-// Original converts a number from the scale [-1, 1], on which models predict targets, back to the unit of the
-// targets: it is the inverse of Scaled. For a number outside [-1, 1] it returns the nearer bound.
+// Original converts a model's prediction from the scale [-1, 1] back to the unit of the targets: it is the inverse of
+// [TargetBounds.Scaled]. For a number outside [-1, 1] it returns the nearer bound.
 func (b TargetBounds) Original(scaled float64) float64 {
 	return min(max(b.Low/2+b.High/2+scaled*b.half(), b.Low), b.High)
 }
 
-// WithTargets returns the rows of d with targets instead of classes. values are the targets in their own unit. The
-// error reports the first value that the bounds do not allow.
+// WithTargets returns the rows of d with targets instead of classes, for a regression model. values has the target of
+// each row, in the unit of the bounds b. If b does not allow a value (see [ErrTarget]), the error names the first
+// such row.
 func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error) {
 	if err := b.Check(); err != nil {
 		return nil, err
@@ -109,9 +112,9 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 	return &out, nil
 }
 
-// Expect sets the classes or the target bounds of an empty data set before a file is read into it. The user must give
-// them, because the program does not infer them from the records. Exactly one of l (the labels of a classification)
-// and b (the bounds of the targets of a regression) must not be nil; otherwise Expect returns an error.
+// Expect sets what an empty data set will hold, before a reader of files fills it: classes with the labels l, or
+// targets with the bounds b. Exactly one of l and b must not be nil, or Expect returns an error. The user must give
+// them, because the program does not infer them from the records.
 func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
 	switch {
 	case l != nil && b != nil:

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// WithTest returns a data set with the rows of d for training and the rows of test as the test set. The
-// two may come from files of different formats. They must have the same features in the same order, or
-// images of one shape, and the same classes or the same bounds of targets. d must not be used afterwards.
+// WithTest returns a data set with the rows of d for training and the rows of test as a separate test set (see
+// Dataset.Train). The two may come from files of different formats. They must have the same features in the same
+// order, or images of one shape, and the same classes or the same bounds of targets. d must not be used afterwards.
 func (d *Dataset) WithTest(test *Dataset) (*Dataset, error) {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

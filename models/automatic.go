@@ -6,39 +6,40 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// AutomaticClipper is a Model whose gradients can be clipped automatically. Every gradient g is then multiplied by
-// C/(‖g‖ + γ), even if its norm is below C (Z. Bu, Y.-X. Wang, S. Zha, G. Karypis, "Automatic Clipping:
-// Differentially Private Deep Learning Made Easier and Stronger", NeurIPS 2023, with γ = [AutomaticGamma]). The
-// result is shorter than C, so the sensitivity of the sum is C, as with usual clipping. The value of C then only
-// scales the steps.
+// AutomaticClipper is a Model that can clip its gradients automatically: it multiplies every gradient g by C/(‖g‖ +
+// γ), also if its norm is below C (Z. Bu, Y.-X. Wang, S. Zha, G. Karypis, "Automatic Clipping: Differentially Private
+// Deep Learning Made Easier and Stronger", NeurIPS 2023, with γ = [AutomaticGamma]). Use it if you do not want to
+// tune C, which then only scales the steps. The product is shorter than C, so the noise is the same as with usual
+// clipping.
 type AutomaticClipper interface {
 	Model
-	// WithAutomaticClipping returns the model with automatic clipping. Its [Model.ClippedGradSum] and related methods
-	// clip automatically if the clipping norm is finite.
+	// WithAutomaticClipping returns the same model with automatic clipping. Its methods that sum clipped gradients,
+	// such as [Model.ClippedGradSum], then clip automatically, unless the clipping norm is +Inf.
 	WithAutomaticClipping() Model
-	// ClipsAutomatically reports whether the model clips automatically.
+	// ClipsAutomatically reports whether the model came from WithAutomaticClipping.
 	ClipsAutomatically() bool
 }
 
-// AutomaticGamma is the constant γ in the factor C/(‖g‖ + γ) of automatic clipping: see AutomaticClipper.
+// AutomaticGamma is the constant γ in the factor C/(‖g‖ + γ) by which automatic clipping multiplies a gradient g: see
+// [AutomaticClipper]. It keeps the factor finite for g = 0.
 const AutomaticGamma = 0.01
 
-// AutomaticFactor returns the factor by which automatic clipping multiplies a gradient of the given norm: C/(‖g‖ +
-// γ), where C is clip and γ is AutomaticGamma. The factor may be above 1. It is slightly smaller than the formula
-// says, so that rounding cannot make the product longer than C. ok is false if the norm is NaN or above MaxNorm, or
-// if clip is not above 0, as for [ClipFactor].
+// AutomaticFactor returns the factor C/(‖g‖ + γ) by which automatic clipping multiplies a gradient g (see
+// [AutomaticClipper]), where C is clip, ‖g‖ is norm and γ is AutomaticGamma. A model calls it instead of
+// [ClipFactor]. The factor may be above 1. It is slightly smaller than the formula says, so that rounding cannot make
+// the product longer than C. ok is false if norm is NaN or above MaxNorm, or if clip is not above 0: then the
+// training has diverged.
 //
-// Proof that the product is not longer than C. Let u = 2^-53 be the rounding error of one operation in
-// float64, n the computed norm of the vector, and n(1 + 2^-22) + e a bound on its true norm. The part
-// 2^-22 is for relative errors, which [ClipMargin] makes up for; e is for numbers that are too small for
-// the computer to hold. The factor takes three operations: the sum, the product with ClipMargin, and the
-// quotient. Each is wrong by at most u, so the product with the vector has at most the norm
+// Proof that the product is not longer than C. Let u = 2^-53 be the rounding error of one operation in float64, n the
+// computed norm of the vector, and n(1 + 2^-22) + e a bound on its true norm. The part 2^-22 is for relative errors,
+// which [ClipMargin] makes up for; e is for numbers that are too small for the computer to hold. The factor takes
+// three operations: the sum, the product with ClipMargin, and the quotient. Each is wrong by at most u, so the
+// product with the vector has at most the norm
 //
 //	C·(n(1 + 2^-22) + e)(1 + 4u)/(n(1 + 2^-21) + γ) ≤ C   if e ≤ γ/2,
 //
-// because (1 + 2^-22)(1 + 4u) < 1 + 2^-21 and e(1 + 4u) < γ. For the kernels of this program e is below
-// 1e-12: a model that can clip to a norm C loses less than C, and C may be as small as 1e-13
-// (nn.LeastTiledNorm).
+// because (1 + 2^-22)(1 + 4u) < 1 + 2^-21 and e(1 + 4u) < γ. For the kernels of this program e is below 1e-12: a
+// model that can clip to a norm C loses less than C, and C may be as small as 1e-13 (nn.LeastTiledNorm).
 func AutomaticFactor(norm, clip float64) (factor float64, ok bool) {
 	if !(norm <= MaxNorm && clip > 0) {
 		return 0, false
@@ -46,7 +47,8 @@ func AutomaticFactor(norm, clip float64) (factor float64, ok bool) {
 	return clip / (float64(norm*ClipMargin) + AutomaticGamma), true
 }
 
-// ClipsAutomatically reports whether m uses automatic clipping, see AutomaticClipper.
+// ClipsAutomatically reports whether m clips its gradients automatically: whether it came from
+// [AutomaticClipper].WithAutomaticClipping. It is false for models that cannot do so.
 func ClipsAutomatically(m Model) bool {
 	a, ok := m.(AutomaticClipper)
 	return ok && a.ClipsAutomatically()

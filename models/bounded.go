@@ -7,42 +7,43 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Bounded is a Model that guarantees the sensitivity of the sum as the computer adds it, including rounding: one
-// record changes the sum by at most the clipping norm C. The noise is scaled to C.
+// Bounded is a Model whose sums of clipped gradients have a proven sensitivity, including rounding: one record
+// changes the sum that the computer returns by at most the clipping norm C. The noise is scaled to C, so a real
+// release should use a Bounded model. A Model that is not Bounded can be trained too, but the privacy statement says
+// that rounding is not covered.
 //
-// Floating-point numbers are rounded according to their size. So one record more or less may change the rounding of
-// everything that is added after it: a clipped sum in float32 can change
-// by many times C (S. Casacuberta, M. Shoate, S. Vadhan, C. Wagaman, "Widespread Underestimation of
-// Sensitivity in Differentially Private Libraries and How to Fix It", CCS 2022). A Bounded model
-// proves how much rounding can change the sum, and clips each example below C by that amount.
-//
-// A Model that is not Bounded can be trained. Its rounding is then unknown, and the privacy
-// statement says so.
+// Without such care, rounding breaks the guarantee. Floating-point numbers are rounded according to their size, so
+// one record more or less may change the rounding of everything that is added after it. A clipped sum in float32 can
+// change by many times C (S. Casacuberta, M. Shoate, S. Vadhan, C. Wagaman, "Widespread Underestimation of
+// Sensitivity in Differentially Private Libraries and How to Fix It", CCS 2022). A Bounded model proves how much
+// rounding can change the sum, and clips each example below C by that amount.
 type Bounded interface {
 	Model
-	// WideGradSum sets sum, of length d, to the sum that ClippedGradSum computes, before it is rounded to float32.
-	// Suppose that one record is removed from a sample and that the others keep their numbers (the rows of the data
-	// set in Batch.Rows). Then the norm of the difference of the two sums is at most clip, for all params and data.
-	// If one record is replaced, it is at most 2·clip. For a finite clip, the order of the examples in a batch does
-	// not change a bit of the result. clip must be +Inf or in [dp.MinScale, dp.MaxScale]. A sample larger than
-	// MaxSample, or than a smaller limit of the model, is an error.
+	// WideGradSum does the same as [Model.ClippedGradSum], but returns the sum in float64, as the proof of its
+	// sensitivity needs it: sum has the length d. If one record is removed from a batch, and the others keep their
+	// numbers (the rows of the data set in Batch.Rows), the norm of the difference of the two sums is at most clip,
+	// for all params and data. If one record is replaced, it is at most 2·clip. For a finite clip, the order of the
+	// examples in a batch does not change a bit of the result. clip must be +Inf, which clips nothing, or in
+	// [dp.MinScale, dp.MaxScale]. A batch larger than MaxSample, or than a smaller limit of the model, is an error.
 	WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error
-	// Shade returns the fraction ρ of the clipping norm C that is reserved for rounding errors: each example is
-	// clipped to C/(1+ρ). ρ is in [0, MaxShade] and does not depend on data.
+	// Shade returns ρ, the part of the clipping norm C that is reserved for rounding errors: each example is clipped
+	// to C/(1+ρ), so that the sum with its rounding errors stays within C. ρ is in [0, MaxShade] and does not depend
+	// on data.
 	Shade() float64
 }
 
-// Adder is a Bounded model that can add its sum of clipped gradients directly to a vector, usually of noise. This is
-// faster than WideGradSum, because the sum itself need not be stored.
+// Adder is a Bounded model that can add its sum of clipped gradients directly to a vector that already holds the
+// noise. This is faster than WideGradSum, because the sum itself need not be stored. [Sums] uses it where a model has
+// it.
 type Adder interface {
 	Bounded
-	// AddGradSum adds the sum of WideGradSum to u, of length d. It adds in float64 and then rounds
-	// to float32. If it fails for an example, u is unchanged.
+	// AddGradSum adds the sum that WideGradSum computes to u, of length d, in float64, and rounds the result to
+	// float32. u usually holds the noise. If AddGradSum returns an error, u is unchanged.
 	AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error
 }
 
 // Reader is a Model that can load the records of a batch into the processor's caches before their gradients are
-// computed. This is faster.
+// computed, which saves time. Models without this method work as well.
 type Reader interface {
 	Model
 	// Ahead starts to load the first records of b into the processor's caches and returns at once. It changes no
@@ -50,8 +51,8 @@ type Reader interface {
 	Ahead(b data.Batch)
 }
 
-// Sensitivity returns text that ends a sentence of a privacy statement. The text says by how much one record can
-// change a sum of clipped gradients that m computes, and whether rounding errors are included.
+// Sensitivity returns text that ends a sentence of a privacy statement. It says by how much one record can change a
+// sum of clipped gradients of m, and whether rounding errors are included. They are if m is [Bounded].
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {
@@ -61,14 +62,15 @@ func Sensitivity(m Model) string {
 }
 
 // MaxShade is the largest value of Bounded.Shade: the fraction of the clipping norm that a model may reserve for
-// rounding errors. MaxSample is the largest number of records in a batch: for larger ones a Bounded model need not
-// bound these errors, and returns an error.
+// rounding errors. MaxSample is the largest number of records in a batch of a [Bounded] model. A larger batch is an
+// error, because its rounding errors are not bounded.
 const (
 	MaxShade  = 1e-3
 	MaxSample = 1 << 22
 )
 
-// CheckSample returns an error if the batch b has more than MaxSample examples.
+// CheckSample returns an error if the batch b has more than MaxSample examples. A [Bounded] model calls it at the
+// start of WideGradSum.
 func CheckSample(b data.Batch) error {
 	if n := b.Len(); n > MaxSample {
 		return fmt.Errorf("a sample of %d records, must be at most %d: the rounding of larger sums is not "+
@@ -77,9 +79,9 @@ func CheckSample(b data.Batch) error {
 	return nil
 }
 
-// Narrow implements Model.ClippedGradSum for a Bounded model. It calls m.WideGradSum, which writes the float64 result
-// to the working memory wide, and sets sum to that result, rounded to float32. sum and wide must have the model's
-// length.
+// Narrow does the work of Model.ClippedGradSum for a Bounded model, so that the author of a model need only write
+// WideGradSum. It calls m.WideGradSum, which writes the float64 result to wide, and sets sum to that result, rounded
+// to float32. sum and wide must have the model's length; wide is only working memory.
 func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.Batch, clip float64, s Scratch) error {
 	if err := m.WideGradSum(wide, params, b, clip, s); err != nil {
 		return err
@@ -88,8 +90,8 @@ func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.B
 	return nil
 }
 
-// Sums computes sums of clipped gradients for any Model. It uses the fastest method that the model has: that of
-// Adder, Bounded or Model. Only one goroutine may use a Sums at a time.
+// Sums computes sums of clipped gradients for any Model, for a caller that does not know which optional methods the
+// model has. It uses the fastest one: that of Adder, Bounded or Model. Only one goroutine may use a Sums at a time.
 type Sums struct {
 	model   Model
 	bounded Bounded // the model, or nil
@@ -99,7 +101,7 @@ type Sums struct {
 	narrow  []float32 // for models that are not Bounded
 }
 
-// NewSums returns a Sums for the model. The Sums allocates working memory when it first needs it.
+// NewSums returns a Sums for the model m. It allocates working memory only when a method first needs it.
 func NewSums(m Model) *Sums {
 	s := &Sums{model: m}
 	s.bounded, _ = m.(Bounded)
@@ -108,8 +110,8 @@ func NewSums(m Model) *Sums {
 	return s
 }
 
-// Wide returns a float64 vector of the model's length d, into which [Sums.GradSum] can write its sum. Each call returns
-// the same vector, which is not cleared. [Sums.AddGradSum] may overwrite it.
+// Wide returns a float64 vector of the model's length d to pass to [Sums.GradSum] as sum, so that the caller need not
+// allocate one. Each call returns the same vector, with whatever it contains. [Sums.AddGradSum] may overwrite it.
 func (s *Sums) Wide() []float64 {
 	if s.wide == nil {
 		s.wide = make([]float64, s.model.NumParams())
@@ -117,16 +119,17 @@ func (s *Sums) Wide() []float64 {
 	return s.wide
 }
 
-// Ahead announces the batch of the next call of GradSum or AddGradSum, so that the model can load the records into
-// the processor's caches in advance.
+// Ahead announces the batch b of the next call of GradSum or AddGradSum, so that the model can load the records into
+// the processor's caches in advance. It changes no result. It does nothing if the model is not a [Reader].
 func (s *Sums) Ahead(b data.Batch) {
 	if s.reader != nil {
 		s.reader.Ahead(b)
 	}
 }
 
-// GradSum sets sum, of length d, to the sum of the batch's gradients, each clipped to the norm clip. It calls
-// WideGradSum if the model is Bounded, and ClippedGradSum otherwise.
+// GradSum sets sum, of length d, to the sum of the gradients of the examples in b at params, each clipped to the norm
+// clip. scratch must come from the model's NewScratch. It calls WideGradSum if the model is [Bounded], and otherwise
+// ClippedGradSum, which returns float32.
 func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	if s.bounded != nil {
 		return s.bounded.WideGradSum(sum, params, b, clip, scratch)
@@ -141,8 +144,8 @@ func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float
 	return nil
 }
 
-// AddGradSum adds to u, of the model's length d, the sum of clipped gradients that GradSum computes. It adds in
-// float64 and then rounds to float32.
+// AddGradSum adds the sum that [Sums.GradSum] computes to u, of the model's length d, which usually holds the noise.
+// It adds in float64 and then rounds to float32. Use it for the release of a round: the result in u is the noisy sum.
 func (s *Sums) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	if s.adder != nil {
 		return s.adder.AddGradSum(u, params, b, clip, scratch)

@@ -6,14 +6,15 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Grid is a fixed-point format in which clipped gradients are added without rounding errors, in any order and by any
-// number of workers. Each coordinate of a clipped gradient is rounded once, to a multiple of a unit between C·2^-27
-// and C·2^-26. Sums of such multiples are exact in float64 as long as they stay below 2^53 units, which is at least
-// C·2^26. So MaxSample = 2^22 numbers of up to 16·C can be added. A coordinate of a clipped gradient is at most C,
-// but a model may add a gradient in parts, and the coordinates of a part may be larger. One record changes the sum by
-// exactly what it adds.
+// Grid is a fixed-point format in which a model adds clipped gradients without rounding errors, in any order and by
+// any number of goroutines. So one record changes the sum by exactly what it adds, and a Bounded model can prove its
+// sensitivity.
 //
-// Rounding moves a vector of d coordinates by at most GridError(d)·C.
+// Each coordinate of a clipped gradient is rounded once, to a multiple of a unit between C·2^-27 and C·2^-26, where C
+// is the clipping norm. Sums of such multiples are exact in float64 as long as they stay below 2^53 units, which is
+// at least C·2^26. So MaxSample = 2^22 numbers of up to 16·C can be added. A coordinate of a clipped gradient is at
+// most C, but a model may add a gradient in parts, and the coordinates of a part may be larger. Rounding moves a
+// vector of d coordinates by at most GridError(d)·C.
 type Grid struct {
 	// Adding magic pushes everything below the unit out of the 53 bits of a float64, which rounds
 	// to nearest (D. Knuth, "The Art of Computer Programming", vol. 2, 4.2.2). It is 0 if nothing
@@ -21,8 +22,8 @@ type Grid struct {
 	magic float64
 }
 
-// NewGrid returns the grid for the clipping norm C = clip, in [dp.MinScale, dp.MaxScale]. For +Inf it returns a grid
-// that does not round.
+// NewGrid returns the grid for the clipping norm clip, in [dp.MinScale, dp.MaxScale]. For clip = +Inf, which means no
+// clipping, it returns a grid that does not round.
 func NewGrid(clip float64) Grid {
 	if math.IsInf(clip, 1) {
 		return Grid{}
@@ -36,18 +37,20 @@ const (
 	mantissa = 1<<52 - 1
 )
 
-// Round returns the multiple of the grid's unit that is nearest to x. |x| must be at most 2^24·C, where C is the
-// clipping norm.
+// Round returns the multiple of the grid's unit that is nearest to x, a coordinate of a clipped gradient. |x| must be
+// at most 2^24·C for the clipping norm C.
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }
 
-// AddRows adds rows of the matrix x, each multiplied by a factor in f, to one or more sums. A row has stride numbers,
-// and rows has the numbers of the rows. Each product is rounded to a multiple of the grid's unit. A product may be at
-// most 16·C, where C is the clipping norm.
+// AddRows adds rows of a matrix x, each multiplied by a factor, to one or more sums. Use it if gradients are
+// multiples of feature rows, as those of linear models are. A row of x has stride numbers, and rows has the numbers
+// of the rows to add. sum holds the sums one after another, with stride numbers each. To sum k it adds row rows[i]
+// times f[k*len(rows)+i]. Each product is rounded to a multiple of the grid's unit, and may be at most 16·C for the
+// clipping norm C.
 func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64) {
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }
 
-// GridError returns by how much the norm of a vector of d coordinates can grow when the coordinates are rounded to a
-// [Grid] (multiples of a small unit), as a fraction of the clipping norm C. Each coordinate moves by at most half a
-// unit of the grid.
+// GridError returns by how much the norm of a vector of d coordinates can grow when a [Grid] rounds each of them, as
+// a fraction of the clipping norm C. A model includes it in Bounded.Shade. Each coordinate moves by at most half a
+// unit of the grid, which is at most C·2^-27, so the result is √d·2^-27.
 func GridError(d int) float64 { return math.Sqrt(float64(d)) * 0x1p-27 }

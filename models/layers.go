@@ -6,8 +6,8 @@ import (
 	"proactivedp/nn"
 )
 
-// Layered is a Model that can describe its layers, and where their weights are in the parameter vector. Exports to
-// other formats need this.
+// Layered is a Model that can describe its layers, and where their weights are in the parameter vector. Exports of
+// models to other file formats need this.
 type Layered interface {
 	Model
 	// Layers returns the layers in the order in which an example passes them. The parameter vector has
@@ -17,9 +17,13 @@ type Layered interface {
 
 // Layer describes a layer of a model.
 type Layer struct {
-	Name   string  `json:"layer"`            // the kind of the layer, as package nn names it, such as dense, tanh or conv 5×5 pad 2
-	Weight *Tensor `json:"weight,omitempty"` // [out][in], or for a convolution [out][y][x][in]; nil if the layer has no parameters
-	Bias   *Tensor `json:"bias,omitempty"`   // [out]; nil if the layer has no parameters
+	// Name is the kind of the layer, as package nn names it, such as "dense", "tanh" or "conv 5×5 pad 2".
+	Name string `json:"layer"`
+	// Weight describes the weights: [out][in], or for a convolution [out][y][x][in]. It is nil if the layer has no
+	// parameters.
+	Weight *Tensor `json:"weight,omitempty"`
+	// Bias describes the biases, one for each output. It is nil if the layer has no parameters.
+	Bias *Tensor `json:"bias,omitempty"`
 }
 
 // Tensor describes a part of the parameter vector, such as the weights of a layer: its name and the sizes of its
@@ -39,13 +43,15 @@ func (t Tensor) Size() int {
 	return size
 }
 
-// NewLayer returns layer number i, from 0. shape is the shape of its weights: first the number of outputs, which is
-// also the length of its bias.
+// NewLayer returns the description of layer number i, from 0, of the kind name. shape is the shape of its weights:
+// first the number of outputs, which is also the length of its bias. The tensors are named "i.weight" and "i.bias".
+// For a layer without parameters use Layer{Name: name}.
 func NewLayer(i int, name string, shape ...int) Layer {
 	return Layer{name, &Tensor{fmt.Sprintf("%d.weight", i), shape}, &Tensor{fmt.Sprintf("%d.bias", i), shape[:1]}}
 }
 
-// Layers returns a description of the layers, and where their weights are in the parameter vector: see [Layered].
+// Layers returns a description of each layer, and of where its weights are in the parameter vector, for exports to
+// other file formats: see [Layered].
 func (m *Network) Layers() []Layer {
 	var layers []Layer
 	for i, l := range m.net.Layers() {

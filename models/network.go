@@ -10,9 +10,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Network is a neural network with softmax cross-entropy as its loss. It takes batches of images of the network's
-// shape, or of rows with as many features, in the order [channel][y][x]. The data set may have at most the network's
-// number of classes. Check returns an error for other data sets; methods would panic with them.
+// Network is a neural network with softmax cross-entropy as its loss, as a Model. It takes batches of images of the
+// network's shape, or of rows with as many features, in the order [channel][y][x]. The data set may have at most the
+// network's number of classes. Check returns an error for other data sets; the other methods would panic with them.
 type Network struct {
 	name      string
 	net       *nn.Net
@@ -28,32 +28,36 @@ var _ interface {
 	Stochastic
 } = (*Network)(nil)
 
-// Stochastic is a Model whose gradient is random, because each batch draws a new network (dropout). This does not
-// weaken privacy. The draws for an example depend on its place in the batch, so if a record is removed, the draws of
-// other examples change. But all draws are independent and identically distributed, so the draws of two neighbouring
-// data sets can be chosen equal for each example that both data sets have. With such draws, the two sums differ by at
-// most the bound of a Bounded model, so the guarantee of the noise holds for each choice. By joint convexity, it also
-// holds for random draws.
+// Stochastic is a Model whose gradient is random even for given records, because it has dropout: each gradient is
+// that of the network without some random units. The caller must give such a model a source of random numbers with
+// Draw.
+//
+// This does not weaken privacy. The random numbers for an example depend on its place in the batch, so if a record is
+// removed, those of other examples change. But all of them are independent and identically distributed, so those of
+// two neighbouring data sets can be chosen equal for each example that both data sets have. Then the two sums differ
+// by at most the bound of a Bounded model, so the guarantee of the noise holds for each choice. By joint convexity,
+// it also holds for random numbers.
 type Stochastic interface {
 	Model
-	// Draw makes later calls of ClippedGradSum and related methods with this scratch draw from s, in order. nil turns
-	// the randomness off, as in a new scratch.
+	// Draw says that later sums of gradients with this scratch take their random numbers from s, in order. After
+	// Draw(scratch, nil), and for a new scratch, nothing is random: the gradient is that of the whole network.
 	Draw(scratch Scratch, s *rng.Stream)
 }
 
-// NewNetwork returns net as a Model that package sim can train. name is the result of its method Name.
+// NewNetwork returns net as a Model that package sim can train. name is the model's name in texts, which the method
+// Name returns.
 func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name, net: net} }
 
-// WithAutomaticClipping returns a network like m that scales every gradient to about the clipping norm: see
-// [AutomaticClipper]. The bound [nn.Rounding] on rounding errors still holds, because its proof needs only that a
-// scaled gradient has at most the norm C, which AutomaticFactor ensures. Gradients may be scaled up, because the
-// bound is relative to the scaled gradients.
+// WithAutomaticClipping returns a network like m that scales every gradient to about the clipping norm, also a short
+// one: see [AutomaticClipper]. The bound [nn.Rounding] on rounding errors still holds, because its proof needs only
+// that a scaled gradient has at most the norm C, which AutomaticFactor ensures.
 func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net, true} }
 
-// ClipsAutomatically reports whether m uses automatic clipping: see [AutomaticClipper].
+// ClipsAutomatically reports whether m came from [Network.WithAutomaticClipping].
 func (m *Network) ClipsAutomatically() bool { return m.automatic }
 
-// WithPrecision returns a network like m that multiplies with precision p: see nn.Net.WithPrecision.
+// WithPrecision returns a network like m that multiplies numbers with precision p, such as nn.BF16, which is faster
+// than float32 but less exact: see nn.Net.WithPrecision. It returns an error if the network does not support p.
 func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	net, err := m.net.WithPrecision(p)
 	if err != nil {
@@ -76,13 +80,14 @@ func (s *networkScratch) whole() *nn.Scratch {
 	return s.nn
 }
 
-// Name returns the name of the model on the command line.
+// Name returns the name that was given to [NewNetwork], which is also the model's name on the command line.
 func (m *Network) Name() string { return m.name }
 
-// NumParams returns the number of the network's parameters.
+// NumParams returns the number d of the network's parameters: the weights and biases of all layers.
 func (m *Network) NumParams() int { return m.net.NumParams() }
 
-// Check returns an error for a data set that the network cannot train on: see [Checker].
+// Check returns nil if the network can be trained on d, and otherwise an error that says what it needs: images of its
+// shape or rows with as many features, in at most its number of classes. See [Checker].
 func (m *Network) Check(d *data.Dataset) error {
 	in, most := m.net.Input(), m.net.Classes()
 	fits := d.Features == in.Size()
@@ -103,10 +108,10 @@ func (m *Network) Check(d *data.Dataset) error {
 // cost.
 func (m *Network) Net() *nn.Net { return m.net }
 
-// FLOPs returns the number of floating-point operations for one example's clipped gradient.
+// FLOPs returns the number of floating-point operations for the clipped gradient of one example.
 func (m *Network) FLOPs() int { return m.net.FLOPs() }
 
-// Init sets the parameters to their random initial values: see [nn.Net.Init].
+// Init sets params to random initial values, drawn from s, as usual for networks: see [nn.Net.Init].
 func (m *Network) Init(params []float32, s *rng.Stream) { m.net.Init(params, s) }
 
 // NewScratch returns working memory for the methods of the network. Each goroutine needs its own.
@@ -119,15 +124,16 @@ func (m *Network) NewScratch() Scratch {
 	return s
 }
 
-// Draw sets the random stream s from which dropout is drawn in later sums of gradients with this scratch. nil turns
-// dropout off. See [Stochastic].
+// Draw sets s as the source of dropout for later sums of gradients with this scratch: see [Stochastic]. nil turns
+// dropout off, as for evaluation. A network without dropout layers ignores it.
 func (m *Network) Draw(scratch Scratch, s *rng.Stream) { scratch.(*networkScratch).dropout = s }
 
-// Shade returns a bound on the rounding errors of a sum, as a fraction of the clipping norm: see [Bounded] and
-// [nn.Rounding].
+// Shade returns [nn.Rounding], a bound on the rounding errors of a sum of clipped gradients, as a fraction of the
+// clipping norm. Gradients are clipped to a norm that is smaller by this fraction, see [Bounded].
 func (m *Network) Shade() float64 { return nn.Rounding }
 
-// ClippedGradSum sets sum to the sum of the clipped gradients of the batch, rounded to float32: see [Model].
+// ClippedGradSum sets sum, of length d, to the sum of the gradients of the examples in b at params, each clipped to
+// the norm clip, in float32: see [Model].
 func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	if s.wide == nil {
@@ -136,9 +142,9 @@ func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float
 	return Narrow(m, sum[:m.NumParams()], s.wide, params, b, clip, s)
 }
 
-// WideGradSum sets sum to the sum of the clipped gradients of the batch, in float64: see [Bounded]. With clip = +Inf
-// it does not clip, and computes no norms. A finite clip must be at least nn.LeastNorm, and a batch may have at most
-// nn.MaxBatch records; otherwise the result is an error.
+// WideGradSum does the same as [Network.ClippedGradSum], but in float64, with a proven bound on its rounding errors:
+// see [Bounded]. With clip = +Inf it does not clip, and computes no norms. A finite clip must be at least
+// nn.LeastNorm, and a batch may have at most nn.MaxBatch records; otherwise it returns an error.
 func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)
@@ -148,7 +154,8 @@ func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, cli
 	return m.diverged(m.net.GradSum(sum, params, b, factor, s.dropout, s.nn))
 }
 
-// AddGradSum adds the sum of the clipped gradients of the batch to a vector, usually of noise: see [Adder].
+// AddGradSum adds the sum that [Network.WideGradSum] computes to u, of length d, which usually holds the noise of a
+// round: see [Adder].
 func (m *Network) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)
@@ -184,17 +191,18 @@ func (m *Network) diverged(err error) error {
 	return err
 }
 
-// Loss returns the mean loss of the batch: see [Model].
+// Loss returns the mean cross-entropy of the examples in b at params.
 func (m *Network) Loss(params []float32, b data.Batch, scratch Scratch) float64 {
 	return m.net.Loss(params, b, scratch.(*networkScratch).whole())
 }
 
-// Predict predicts the class of each example: the class with the largest logit.
+// Predict sets labels[i] to the class of example i with the largest logit (score before softmax).
 func (m *Network) Predict(labels []int32, params []float32, b data.Batch, scratch Scratch) {
 	m.net.Predict(labels, params, b, scratch.(*networkScratch).whole())
 }
 
-// Logits computes the logits of each example, one for each class: see [Scorer].
+// Logits sets z[i·K+k] to the logit of class k for example i: its score before softmax. K is the number of classes of
+// the data set, see [Scorer].
 func (m *Network) Logits(z []float64, params []float32, b data.Batch, scratch Scratch) {
 	m.net.Logits(z, params, b, scratch.(*networkScratch).whole())
 }

@@ -18,15 +18,15 @@ type Regression struct {
 	// target of these records. R2 is at most 1, and negative if the model is worse than the mean. It is nil if all
 	// targets are equal.
 	R2 *float64 `json:"r2"`
-	// MeanRMSE is the root mean squared error of always predicting the mean target of these records, and MedianMAE
-	// the mean absolute error of always predicting their median. These are the smallest errors that a constant
-	// prediction can have.
+	// MeanRMSE and MedianMAE are baselines for RMSE and MAE: the root mean squared error of always predicting the
+	// mean target of these records, and the mean absolute error of always predicting their median. No constant
+	// prediction has a smaller error.
 	MeanRMSE  float64 `json:"rmse_of_mean"`
 	MedianMAE float64 `json:"mae_of_median"`
 }
 
-// Predictions returns the predictions of a regression model for the batch, in the original unit of the targets and
-// clamped to their bounds.
+// Predictions returns the predictions of the regression model m for the examples in b, in the original unit of the
+// targets and clamped to their public bounds. (The Logits of such a model are on a scale from −1 to 1.)
 func Predictions(m Scorer, params []float32, b data.Batch, scratch Scratch) []float64 {
 	z := make([]float64, b.Len())
 	InParts(b, func(from, to int, part data.Batch) { m.Logits(z[from:to], params, part, scratch) })
@@ -36,8 +36,8 @@ func Predictions(m Scorer, params []float32, b data.Batch, scratch Scratch) []fl
 	return z
 }
 
-// EvaluateRegression compares predictions, as [Predictions] returns them, with the targets of the batch. If the batch
-// is empty, all numbers are 0.
+// EvaluateRegression compares predictions, as [Predictions] returns them, with the targets of the batch, and returns
+// the errors. If the batch is empty, all numbers are 0.
 func EvaluateRegression(predictions []float64, b data.Batch) *Regression {
 	r := new(Regression)
 	n := float64(b.Len())
@@ -87,16 +87,16 @@ const (
 // R2 is the coefficient of determination R², the default metric of regression models.
 var R2 = Metric{name: r2Metric}
 
-// Regression reports whether the metric is for regression models (r2, rmse or mae) and not for
-// classifiers.
+// Regression reports whether the metric is for models of regression (r2, rmse or mae), and not for classifiers.
 func (m Metric) Regression() bool {
 	return m.name == r2Metric || m.name == rmseMetric || m.name == maeMetric
 }
 
-// Smaller reports whether a smaller value of the metric is better.
+// Smaller reports whether a smaller value of the metric is better. This holds for the errors rmse and mae.
 func (m Metric) Smaller() bool { return m.name == rmseMetric || m.name == maeMetric }
 
-// Exceeds reports whether the metric's value a is better than b by more than margin.
+// Exceeds reports whether the value a of the metric is better than the value b by more than margin ≥ 0. For rmse and
+// mae, a must be smaller, and otherwise larger.
 func (m Metric) Exceeds(a, b, margin float64) bool {
 	if m.Smaller() {
 		return b-a > margin
@@ -104,8 +104,8 @@ func (m Metric) Exceeds(a, b, margin float64) bool {
 	return a-b > margin
 }
 
-// Text formats a value of the metric. It has four decimals, or about five digits if the metric is in the unit of the
-// targets (rmse, mae).
+// Text returns a value of the metric as text for reports. It has four decimals, or about five digits for rmse and
+// mae, which are in the unit of the targets.
 func (m Metric) Text(value float64) string {
 	switch {
 	case m.Smaller() && value >= 1e4 && value < 1e9:
@@ -116,9 +116,9 @@ func (m Metric) Text(value float64) string {
 	return fmt.Sprintf("%.4f", value)
 }
 
-// CheckTarget returns an error if value cannot be a target for the metric, such as a target accuracy. A target must
-// be above 0, and at most 1 or, for rmse and mae, at most the largest float32. The error calls the value by the text
-// named.
+// CheckTarget returns an error if no model can be asked to reach value, for example as a target accuracy. value must
+// be above 0 and at most 1, or for rmse and mae at most the largest float32. named is the name of the value in the
+// error, such as the option that gave it.
 func (m Metric) CheckTarget(named string, value float64) error {
 	switch {
 	case m.Smaller() && !(value > 0 && value <= math.MaxFloat32):
@@ -129,9 +129,10 @@ func (m Metric) CheckTarget(named string, value float64) error {
 	return nil
 }
 
-// Score converts a value of the metric to a number in [0, 1], where larger is better. For a metric of regression
-// whose targets have bounds b, it is max(0, R²), or 1 minus the error as a fraction of the range of the targets: no
-// error exceeds this range, because predictions are clamped to the bounds. b is only used for rmse and mae.
+// Score converts a value of the metric to a number in [0, 1], where larger is better, so that all metrics can be
+// treated like an accuracy. Metrics of classifiers do not change. R² becomes max(0, R²). rmse and mae become 1 minus
+// the error as a fraction of the range of the public bounds b of the targets: no error exceeds this range, because
+// predictions are clamped to the bounds. b is not used for other metrics and may be nil.
 func (m Metric) Score(value float64, b *data.TargetBounds) float64 {
 	if m.Smaller() {
 		value = 1 - value/(b.High-b.Low)
@@ -139,12 +140,14 @@ func (m Metric) Score(value float64, b *data.TargetBounds) float64 {
 	return min(max(value, 0), 1)
 }
 
-// SamplingErrors estimates how far a metric of regression can be off because it was measured on few records. The
-// result margin is [Quantile] standard deviations of the metric's value. The result chance is Quantile standard
-// deviations of the difference between the metric's value and [Metric.Baseline]. A model that is no better than the
-// best constant prediction beats the baseline by more than chance with probability about 0.05. Both are estimated
-// from the model's errors on these records, to first order, because no bound is known that holds for every model (see
-// [Metric.Variance]).
+// SamplingErrors estimates by how much a metric of regression can be off because it was measured on few records. Use
+// it to decide whether a model is really better than a target or the baseline. margin is for the metric's value: it
+// is [Quantile] standard deviations of this value. chance is for its difference from [Metric.Baseline]: a model that
+// is no better than the best constant prediction beats the baseline by more than chance with probability about 0.05.
+//
+// predictions has what [Predictions] returns for b. Both numbers are estimated from the model's errors on these
+// records, to first order, because no bound is known that holds for every model. For metrics of classifiers use
+// [Metric.Margin] and [Metric.Chance].
 func (m Metric) SamplingErrors(predictions []float64, b data.Batch) (margin, chance float64) {
 	n := b.Len()
 	r := EvaluateRegression(predictions, b)

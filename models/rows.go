@@ -8,12 +8,13 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Rows holds the feature rows of a data set in the form that linear models need: to multiply rows by parameter
-// vectors, and to add rows to sums on a Grid. A row is identified by its number in the data set. Parameter vectors
-// and sums are float64 vectors whose length is the result of Columns; elements beyond the data set's features are 0.
+// Rows holds the feature rows of a data set in a form in which the loops of linear models are fast: they multiply
+// rows by parameter vectors, and add rows to sums on a [Grid]. A row is identified by its number in the data set.
+// Parameter vectors and sums are float64 vectors whose length is the result of Columns; elements beyond the data
+// set's features are 0.
 //
-// The results have the same bits whether a row is stored sparsely or densely. Rows are stored densely if that is
-// faster in spite of the zeros, because of vector instructions.
+// Rows are stored densely if that is faster in spite of the zeros, because of vector instructions. The results have
+// the same bits if they are stored sparsely.
 type Rows struct {
 	data    *data.Dataset
 	value   []float32 // the data set's Value when the rows were read
@@ -22,7 +23,7 @@ type Rows struct {
 	dense   []float32 // [row][columns], or nil
 }
 
-// NewRows reads the rows of a data set, which must not have images and must not change later.
+// NewRows returns the rows of the data set d. d must have rows and not images, and must not change later.
 func NewRows(d *data.Dataset) *Rows {
 	r := &Rows{data: d, value: d.Value, squares: make([]float64, d.Len()), columns: columns(d)}
 	copied := copied(d)
@@ -60,7 +61,7 @@ func columns(d *data.Dataset) int {
 	return (d.Features + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes
 }
 
-// RowBytes returns how many bytes of memory NewRows needs for the rows of d.
+// RowBytes returns how many bytes of memory [NewRows] would allocate for the rows of d, for estimates before a run.
 func RowBytes(d *data.Dataset) int64 {
 	bytes := 8 * d.Len()
 	if copied(d) {
@@ -75,19 +76,21 @@ func (r *Rows) of(d *data.Dataset) bool {
 		(len(r.value) == 0 || &r.value[0] == &d.Value[0])
 }
 
-// Columns returns the number of columns of parameter vectors and sums: the number of features, rounded up to whole
-// vectors of the processor.
+// Columns returns the length of parameter vectors and sums: the number of features, rounded up to a multiple of the
+// numbers that a vector instruction of the processor handles.
 func (r *Rows) Columns() int { return r.columns }
 
-// Squares returns the squared norm ‖x‖² of the row with the given number.
+// Squares returns ‖x‖², the squared norm of the row with the given number, which was computed by NewRows. With it, a
+// linear model knows the norm of a gradient without computing the gradient.
 func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 
-// Parameters copies the first elements of params, one weight for each feature of the data set, to w. The length of w
-// is the result of Columns, and the remaining elements become 0.
+// Parameters copies the weights at the start of params, one for each feature of the data set, to w, and sets the rest
+// of w to 0. The length of w must be the result of Columns. [Rows.Dots] needs parameters in this form.
 func (r *Rows) Parameters(w []float64, params []float32) { f32.WidenRow(w, params) }
 
-// Ahead loads the given rows into the processor's caches, before a later call of Dots multiplies them. If there are
-// many rows, Ahead does nothing, because Dots itself loads later rows while it multiplies earlier ones.
+// Ahead starts to load the rows with the given numbers into the processor's caches, so that a later call of
+// [Rows.Dots] is faster. If there are more than a few rows, it does nothing, because Dots itself loads later rows
+// while it multiplies earlier ones.
 func (r *Rows) Ahead(rows []int32) {
 	if r.dense != nil && len(rows) <= rowsAhead {
 		f32.AheadRows(r.dense, r.columns, rows)
@@ -139,14 +142,15 @@ func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	}
 }
 
-// RowCache keeps the Rows (feature rows in the form that linear models need) of the last four data sets that a model
-// read, so that they need not be computed again. The zero value is empty. A RowCache is safe for concurrent use.
+// RowCache keeps the [Rows] (feature rows in the form that linear models need) of the last four data sets that a
+// model read, so that they need not be made again. A model has one as a field. The zero value is empty. A RowCache is
+// safe for concurrent use.
 type RowCache struct {
 	kept [4]atomic.Pointer[Rows]
 	next atomic.Uint32
 }
 
-// Of returns the Rows of a data set, from the cache if they are there. The data set must not have images.
+// Of returns the [Rows] of the data set d, from the cache if they are there. d must have rows and not images.
 func (c *RowCache) Of(d *data.Dataset) *Rows {
 	for i := range c.kept {
 		if r := c.kept[i].Load(); r != nil && r.of(d) {

@@ -11,8 +11,8 @@ import (
 	"proactivedp/data"
 )
 
-// Scorer is a Model that gives the logits of its classes. The probability of class k is the softmax of the logits,
-// e^{z_k} / Σ_j e^{z_j}.
+// Scorer is a Model that gives a score (logit) for each class of an example, and not only the predicted class. The
+// probability of class k is the softmax of the logits, e^{z_k} / Σ_j e^{z_j}. Metrics such as the AUC need scores.
 type Scorer interface {
 	Model
 	// Logits sets z[i·K+k] to the logit of class k for example i, where K is the number of classes of the data set.
@@ -42,8 +42,8 @@ type Evaluation struct {
 	AUC *float64
 }
 
-// InParts calls do for consecutive parts of the batch, with at most 1000 examples each, to limit the working memory.
-// part has the examples of b with the numbers from ≤ i < to.
+// InParts calls do for consecutive parts of the batch b, with at most 1000 examples each. Use it to evaluate a model
+// on many examples with little working memory. part has the examples of b whose numbers are in [from, to).
 func InParts(b data.Batch, do func(from, to int, part data.Batch)) {
 	const most = 1000
 	for from := 0; from < b.Len(); from += most {
@@ -70,8 +70,9 @@ func logits(m Model, params []float32, b data.Batch, scratch Scratch) []float64 
 	return z
 }
 
-// Evaluate compares the predictions of m on the batch with the labels. If the batch is empty, all numbers are 0. If
-// there are more than 2²⁵ logits, LogLoss and AUC are nil.
+// Evaluate predicts the class of each example in b with the model m at params, and compares the predictions with the
+// labels. scratch must come from m.NewScratch. If the batch is empty, all numbers of the result are 0. If there are
+// more than 2²⁵ logits (examples times classes), LogLoss and AUC are nil, to limit the memory.
 func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluation {
 	z := logits(m, params, b, scratch)
 	if len(z) > 0 {
@@ -84,8 +85,8 @@ func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluat
 	return EvaluateLogits(nil, labels, b)
 }
 
-// EvaluateLoss returns the results of Evaluate and of m.Loss. If m is a [Network] and the batch is not very large, it
-// passes over the batch only once.
+// EvaluateLoss returns the results of both [Evaluate] and m.Loss for the batch b. If m is a [Network] and the batch
+// is not very large, this takes only one pass over the batch instead of two.
 func EvaluateLoss(m Model, params []float32, b data.Batch, scratch Scratch) (e *Evaluation, loss float64) {
 	n, ok := m.(*Network)
 	if !ok || b.Len() > mostLogits/n.net.Classes() {
@@ -110,8 +111,9 @@ func largest(z []float64, b data.Batch) []int32 {
 	return labels
 }
 
-// EvaluateLogits does the same as Evaluate for predictions that were computed before: predicted has the class of each
-// example of the batch, and z the logits, see [Scorer]. If z is nil, LogLoss and AUC are nil.
+// EvaluateLogits does the same as [Evaluate] for predictions that were computed before. predicted has the class that
+// a model predicts for each example of b, and z the logits of all classes (see [Scorer]). If z is nil, LogLoss and
+// AUC are nil.
 func EvaluateLogits(z []float64, predicted []int32, b data.Batch) *Evaluation {
 	e := confusion(predicted, b)
 	if len(z) == 0 {
@@ -145,7 +147,7 @@ func confusion(predicted []int32, b data.Batch) *Evaluation {
 	return e
 }
 
-// Softmax replaces the logits of one example by the probabilities of its classes.
+// Softmax replaces z, the logits of one example, by the probabilities of its classes, which sum to 1.
 func Softmax(z []float64) {
 	sum := logSum(z)
 	for k := range z {
@@ -190,7 +192,7 @@ type ClassResult struct {
 	F1        float64 `json:"f1"`        // harmonic mean of both; 0 if no record is right
 }
 
-// Class returns the counts, precision and recall of class c.
+// Class returns the counts, precision and recall of class c, from 0, computed from the confusion matrix of e.
 func (e *Evaluation) Class(c int) ClassResult {
 	var r ClassResult
 	for other := range e.Confusion {
@@ -317,8 +319,9 @@ func (s scoredList) recallAt(precision float64) (recall float64, ok bool) {
 	return recall, true
 }
 
-// Metric is a number by which models are compared, such as accuracy or R². The zero value is the accuracy. Metrics of
-// classifiers are in [0, 1], and larger is better. Metrics of regression have other ranges: see [Metric.Smaller].
+// Metric is a number by which models are compared, such as accuracy or R². The zero value is the accuracy;
+// [ParseMetric] makes the others. Metrics of classifiers are in [0, 1], and larger is better. Metrics of regression
+// have other ranges: see [Metric.Smaller].
 type Metric struct {
 	name      string
 	precision float64 // of recallMetric
@@ -339,14 +342,15 @@ func MetricNames() []string {
 	return []string{accuracyMetric, balancedMetric, aucMetric, f1Metric, recallMetric + ":", r2Metric, rmseMetric, maeMetric}
 }
 
-// MetricsUsage lists the names of the metrics with explanations, as text for the help of a command-line
-// option.
+// MetricsUsage is a text for the help of a command-line option. It lists the names of the metrics with explanations.
 const MetricsUsage = accuracyMetric + ", " + balancedMetric + " (mean recall of the classes), " + aucMetric +
 	" (area under the ROC curve; with several classes the mean of each against the rest), " + f1Metric +
 	" (of class 1; with several classes the mean), or " + recallMetric + ":P (recall of class 1 at precision P, in (0, 1]); for the model linear " + r2Metric + ", " + rmseMetric +
 	" or " + maeMetric
 
-// ParseMetric returns the metric with the given name, see [MetricsUsage]. "" is the accuracy.
+// ParseMetric returns the metric with the given name: accuracy, balanced-accuracy, auc, f1, recall-at-precision:P,
+// r2, rmse or mae (see [MetricsUsage]). "" is the accuracy. P, in (0, 1], is the precision at which recall is
+// measured.
 func ParseMetric(text string) (Metric, error) {
 	switch text {
 	case "":
@@ -377,7 +381,8 @@ func (m Metric) String() string {
 	return m.name
 }
 
-// Check returns an error if the metric is not defined for this model on this data set.
+// Check returns nil if the metric is defined for this model on the data set d, and otherwise an error. For example,
+// the AUC needs a model that is a [Scorer], and r2 needs a data set with targets.
 func (m Metric) Check(model Model, d *data.Dataset) error {
 	if err := m.checkTargets(model, d); err != nil {
 		return err
@@ -391,8 +396,9 @@ func (m Metric) Check(model Model, d *data.Dataset) error {
 	return nil
 }
 
-// Of returns the metric of a model on the batch. It returns 0 where the metric is not defined: for an empty batch,
-// for scores that are NaN, and, for the AUC and the recall, if all labels are equal.
+// Of returns the value of the metric for the model at params on the batch b. Call [Metric.Check] before. The value is
+// 0 where the metric is not defined: for an empty batch, for scores that are NaN, and, for the AUC and the recall, if
+// all labels are equal.
 func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch) float64 {
 	if m.Regression() {
 		return EvaluateRegression(Predictions(model.(Scorer), params, b, scratch), b).of(m) // see Check
@@ -418,10 +424,10 @@ func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch)
 	}
 }
 
-// Baseline returns the best value of the metric on rows that is possible without using the features. Such a
-// prediction is the same class for all examples or, if the metric ranks examples, the same score. A model has learnt
-// something only if its value is better. For metrics of regression it is the best value of a constant prediction: the
-// mean target of the rows for r2 and rmse, and their median for mae.
+// Baseline returns the best value of the metric that is possible on rows without using the features. A model has
+// learnt something only if its value is better. The prediction without features is the same class for all examples
+// or, if the metric ranks examples (AUC, recall at a precision), the same score. For r2 and rmse it is the mean
+// target of the rows, and for mae their median.
 func (m Metric) Baseline(rows data.Subset) float64 {
 	switch {
 	case m.Regression() && rows.Len() == 0, m.name == r2Metric:
@@ -461,9 +467,11 @@ func (m Metric) Baseline(rows data.Subset) float64 {
 	return rows.MajorityShare()
 }
 
-// Rows returns the number of records that determines the sampling error of the metric. counts has the number of
-// records of each class. For the accuracy it is the number of all records. For other metrics it is the number of
-// records of the rarest class that the metric uses.
+// Rows returns the number of records n that determines how much the metric varies between samples, as [Metric.Margin]
+// and [Metric.Variance] need it. counts has the number of records of each class; classes without records do not
+// count. For the accuracy, n is the number of all records. For f1 and the recall at a precision with two classes, it
+// is the number of records of class 1. For auc, and f1 with more classes, it is that of the rarest class. For the
+// balanced accuracy, it is that of the rarest class times the number of classes.
 func (m Metric) Rows(counts []int) int {
 	all, present, rarest := 0, 0, 0
 	for _, n := range counts {
@@ -489,17 +497,22 @@ func (m Metric) Rows(counts []int) int {
 	return all
 }
 
-// Variance returns the variance that the metric of one model has over random samples of records, or an upper bound of
-// this variance. For the recall at a precision it is an estimate. value is the metric's value, and rows is the result
-// of [Metric.Rows] for the sample, written n below.
+// Variance returns the variance of the metric's value for one model over random samples of records, or an upper bound
+// of this variance. It says how much the value may vary because it was measured on few records. value is the metric's
+// value, and rows is the result of [Metric.Rows] for the sample, written n below. For metrics of regression the
+// result is NaN, because no bound is known. The formulas are
 //
 //   - Accuracy A: A(1−A)/n, the variance of a binomial fraction.
-//   - Balanced accuracy is the mean of K recalls. Its variance is at most that of one recall with the same value, divided by K, because x(1−x) is concave in x.
-//   - AUC A: A(1−A)/min(m, n) with m and n records of the two classes (Birnbaum and Klose, "Bounds for the variance of the Mann-Whitney statistic", 1957). The standard deviation of a mean of areas is at most the mean of their standard deviations.
-//   - F1, here F: consider the records that belong to the class or are predicted as it. The fraction J = F/(2−F) of them is both, and J is binomial. F = 2J/(1+J), so its variance is, to first order, (dF/dJ)²·J(1−J)/n = F(1−F)(2−F)²/2n.
-//   - Recall at a precision: four times the binomial variance, because the threshold is chosen on the same records. This is no bound: if the precision hardly depends on the threshold, the variance is larger.
-//
-// For metrics of regression it is NaN, because no bound is known.
+//   - Balanced accuracy is the mean of K recalls. Its variance is at most that of one recall with the same value,
+//     divided by K, because x(1−x) is concave in x.
+//   - AUC A: A(1−A)/min(m, n) with m and n records of the two classes (Birnbaum and Klose, "Bounds for the variance
+//     of the Mann-Whitney statistic", 1957). The standard deviation of a mean of areas is at most the mean of their
+//     standard deviations.
+//   - F1, here F: consider the records that belong to the class or are predicted as it. The fraction J = F/(2−F) of
+//     them is both, and J is binomial. F = 2J/(1+J), so its variance is, to first order, (dF/dJ)²·J(1−J)/n =
+//     F(1−F)(2−F)²/2n.
+//   - Recall at a precision: four times the binomial variance, because the threshold is chosen on the same records.
+//     This is an estimate and no bound: if the precision hardly depends on the threshold, the variance is larger.
 func (m Metric) Variance(value, rows float64) float64 {
 	switch m.name {
 	case r2Metric, rmseMetric, maeMetric:
@@ -512,13 +525,15 @@ func (m Metric) Variance(value, rows float64) float64 {
 	return value * (1 - value) / rows
 }
 
-// Quantile is the number of standard deviations in [Metric.Margin]. It is the 0.95 quantile of the normal
-// distribution: a normal value is above its mean by more than Quantile standard deviations with probability 0.05.
+// Quantile is the number of standard deviations in a margin such as [Metric.Margin]. It is the 0.95 quantile of the
+// normal distribution: a normal value is above its mean by more than Quantile standard deviations with probability
+// 0.05.
 const Quantile = 1.645
 
-// Margin returns how far a metric's value can be off because it was measured on few records. It is [Quantile] times
-// the standard deviation of the value. rows is the result of [Metric.Rows]. If rows is 0, the margin is 0. For
-// metrics of regression, it is otherwise NaN: use Metric.SamplingErrors.
+// Margin returns how far the metric's value of a model can be off because it was measured on few records: [Quantile]
+// times the standard deviation of the value, see [Metric.Variance]. So a value that is above a target by more than
+// Margin shows with about 95 % confidence that the target is reached. rows is the result of [Metric.Rows]. If rows is
+// 0, the margin is 0. For metrics of regression, it is otherwise NaN: use Metric.SamplingErrors.
 func (m Metric) Margin(value float64, rows int) float64 {
 	if rows < 1 {
 		return 0
@@ -526,15 +541,16 @@ func (m Metric) Margin(value float64, rows int) float64 {
 	return Quantile * math.Sqrt(m.Variance(value, float64(rows)))
 }
 
-// Chance returns by how much a model that does not use the features can exceed [Metric.Baseline] by
-// chance. On the given rows, it exceeds the baseline by more than this margin with probability at most
-// 0.05.
+// Chance returns by how much a model that has learnt nothing can exceed [Metric.Baseline] by luck: it does not use
+// the features, and on the given rows it exceeds the baseline by more than Chance with probability at most 0.05. So a
+// model that exceeds the baseline by more than Chance has probably learnt something. For metrics of regression use
+// [Metric.SamplingErrors].
 //
-// The margin of the recall at a precision P follows from Chernoff's bound. Let q < P be the share of class
-// 1, and D the Kullback-Leibler divergence of P from q. Put the examples in a random order. Among the
-// first k, the share of class 1 is at least P with probability at most e^{−kD}. The sum of these
-// probabilities over all k ≥ k₀ = ln(20/(1−e^{−D}))/D is 0.05. So with probability at least 0.95, a random
-// order reaches the precision P with at most k₀ examples.
+// For the recall at a precision P, Chance follows from Chernoff's bound. Let q < P be the share of class 1, and D the
+// Kullback-Leibler divergence of P from q. Put the examples in a random order. Among the first k, the share of class
+// 1 is at least P with probability at most e^{−kD}. The sum of these probabilities over all k ≥ k₀ =
+// ln(20/(1−e^{−D}))/D is 0.05. So with probability at least 0.95, a random order reaches the precision P with at most
+// k₀ examples.
 func (m Metric) Chance(rows data.Subset) float64 {
 	counts, baseline := rows.ClassCounts(), m.Baseline(rows)
 	n := m.Rows(counts)

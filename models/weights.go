@@ -5,13 +5,15 @@ import (
 	"fmt"
 )
 
-// Weightable is a Model whose loss can be weighted by class. The weight of an example's class multiplies its loss
-// (not the penalty), and so its gradient before clipping. After clipping, the norm of the gradient is still at most
-// the clipping norm C, so the sensitivity of the sum does not change. The weights must not be computed from the records: that
-// would be a release that no (ε, δ) covers.
+// Weightable is a Model whose loss can be weighted by class, for example because one class is rare. The weight of an
+// example's class multiplies its loss (not the penalty), and so its gradient before clipping. After clipping, the
+// norm of the gradient is still at most the clipping norm C, so the sensitivity of the sum does not change. The
+// weights must be public constants: weights that are computed from the records would be a release that no (ε, δ)
+// covers.
 type Weightable interface {
 	Model
-	// WithClassWeights returns the model with these weights, one for each class, see CheckClassWeights.
+	// WithClassWeights returns the same model with these weights, one for each class, in [LeastClassWeight,
+	// MostClassWeight]. It returns an error for other weights.
 	WithClassWeights(weights []float64) (Model, error)
 }
 
@@ -21,8 +23,8 @@ const (
 	MostClassWeight  = 1e3
 )
 
-// CheckClassWeights returns an error if the number of weights is not the number of classes, or if a weight is outside
-// [LeastClassWeight, MostClassWeight].
+// CheckClassWeights returns an error if weights does not have one weight for each of the given number of classes, or
+// if a weight is outside [LeastClassWeight, MostClassWeight]. [Weightable] models call it.
 func CheckClassWeights(weights []float64, classes int) error {
 	var errs []error
 	if len(weights) != classes {
@@ -37,8 +39,8 @@ func CheckClassWeights(weights []float64, classes int) error {
 	return errors.Join(errs...)
 }
 
-// WithClassWeights returns a network like m in which the loss of an example is multiplied by the weight of its class:
-// see [Weightable].
+// WithClassWeights returns a network like m in which the loss of an example is multiplied by the weight of its class,
+// one weight for each class: see [Weightable].
 func (m *Network) WithClassWeights(weights []float64) (Model, error) {
 	if err := CheckClassWeights(weights, m.net.Classes()); err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ import (
 // in float64.
 const binSize = 64
 
-// MaxBatch is the largest batch, in examples, for which Rounding bounds the rounding errors of a sum of clipped
-// gradients.
+// MaxBatch is the largest number of examples in a batch for which [Rounding] bounds the rounding errors of a sum of
+// clipped gradients. For larger batches package models returns an error.
 const MaxBatch = 1 << 18
 
 // Proof of Rounding. A batch is divided into bins of at most binSize = 64 examples. A bin is summed in
@@ -53,9 +53,10 @@ const MaxBatch = 1 << 18
 // small bins are in a row.) Their sum is at most MaxBatch·C, so the error is at most 2^17·2^-53·2^18·C,
 // once without the record and once with it. This is the second term of Rounding.
 
-// Rounding bounds how much floating-point errors can increase the sensitivity of GradSum, as a fraction of the
-// clipping norm C: adding or removing a record moves the computed sum by at most C·(1 + Rounding). This holds for
-// batches of at most MaxBatch examples, if the Factor brings the computed norm of every gradient to at most C.
+// Rounding is a proven bound on how much rounding errors add to the sensitivity of a sum of clipped gradients (see
+// [Net.GradSum]), as a fraction of the clipping norm C: adding or removing a record moves the computed sum by at most
+// C·(1 + Rounding). A caller who needs at most C therefore clips to C/(1 + Rounding). The bound holds for batches of
+// at most MaxBatch examples, if the Factor brings the computed norm of every gradient to at most C.
 const Rounding = (binSize+1)*(2*binSize+2)*0x1p-24 + 0x1p-17
 
 // appendBins appends to ends the end of each bin of rows. rows must be in ascending order.

@@ -9,19 +9,20 @@ import (
 	"proactivedp/rng"
 )
 
-// ErrNotFinite is the error for a gradient that contains NaN or an infinity. The usual cause is that training has
-// diverged.
+// ErrNotFinite is the error for a gradient with a number that is NaN or infinite. The usual cause is that training
+// has diverged, for example because the step size is too large.
 var ErrNotFinite = errors.New("a gradient is not finite")
 
-// Factor is the function that clips. For the norm of an example's gradient it returns the number by which the
-// gradient is multiplied before it is added to the sum, for example min{1, C/norm}. The second result reports whether
-// the norm is valid. It must be false if norm is negative, infinite or NaN.
+// Factor is the function by which the caller of [Net.GradSum] says how gradients are clipped. For the norm of an
+// example's gradient it returns the number by which the gradient is multiplied before it is added to the sum, for
+// example min{1, C/norm} for the clipping norm C. The second result must be false if norm is negative, infinite or
+// NaN, and otherwise true.
 type Factor func(norm float64) (float64, bool)
 
-// GradSum sets sum, of length NumParams, to Σ_b factor(‖g_b‖)·g_b, where g_b is the gradient of the objective for
-// example b of the batch. If factor is nil, GradSum computes no norms and adds the gradients unchanged. Dropout
-// layers draw from the stream dropout; nil turns them off. The error wraps ErrNotFinite if factor refuses a norm, or
-// if a sum without factors is not finite.
+// GradSum sets sum, of length NumParams, to the sum of the clipped gradients of a batch: Σ_b factor(‖g_b‖)·g_b, where
+// g_b is the gradient of the loss for example b at params. If factor is nil, GradSum computes no norms and adds the
+// gradients unchanged. Dropout layers draw from the stream dropout; nil turns them off. s is working memory from
+// NewScratch. The error wraps ErrNotFinite if factor refuses a norm, or if factor is nil and the sum is not finite.
 //
 // The sum does not depend on the order of the batch. If factor clips to a norm C, adding or removing a record moves
 // the sum by at most C in exact arithmetic. [Rounding] bounds how much rounding errors add to that. The norm that is
@@ -32,9 +33,9 @@ func (n *Net) GradSum(
 	return n.gradSum(sum[:n.params], nil, params, batch, factor, dropout, s)
 }
 
-// AddGradSum adds to u the sum of clipped gradients that GradSum computes. It adds in float64 and rounds to float32
-// once. Use it if u holds noise: it is faster than GradSum, because most of the sum is never stored. If factor
-// refuses a norm, the error wraps ErrNotFinite and u is unchanged.
+// AddGradSum adds the sum that [Net.GradSum] computes to u, of length NumParams, in float64, and rounds the result to
+// float32 once. Use it if u already holds the noise: it is faster than GradSum, because most of the sum is never
+// stored. If factor refuses a norm, the error wraps ErrNotFinite and u is unchanged.
 func (n *Net) AddGradSum(
 	u, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {
@@ -81,8 +82,8 @@ func (n *Net) gradSum(
 	return nil
 }
 
-// Loss returns the mean over the batch of the objective: softmax cross-entropy with natural logarithms, times the
-// weight of the class if there are weights.
+// Loss returns the mean loss of the batch at params: the softmax cross-entropy with natural logarithms, times the
+// weight of the class if there are weights. s is working memory from NewScratch.
 func (n *Net) Loss(params []float32, batch data.Batch, s *Scratch) float64 {
 	total := 0.0
 	n.evaluate(params, batch, s, func(at, b int) { total += n.losses(s, batch, at, b) })
@@ -90,13 +91,14 @@ func (n *Net) Loss(params []float32, batch data.Batch, s *Scratch) float64 {
 }
 
 // Predict sets labels[i] to the predicted class of example i: the class with the largest logit, or the first one if
-// several are equal. labels must be at least as long as the batch.
+// several are equal. labels must be at least as long as the batch. s is working memory from NewScratch.
 func (n *Net) Predict(labels []int32, params []float32, batch data.Batch, s *Scratch) {
 	labels = labels[:batch.Len()]
 	n.evaluate(params, batch, s, func(at, b int) { n.predict(labels[at:min(at+f32.Lanes, len(labels))], s, b) })
 }
 
-// Logits sets z[i*n.Classes()+k] to the logit of class k for example i of the batch.
+// Logits sets z[i*n.Classes()+k] to the logit (score before softmax) of class k for example i of the batch. s is
+// working memory from NewScratch.
 func (n *Net) Logits(z []float64, params []float32, batch data.Batch, s *Scratch) {
 	classes := n.Classes()
 	n.evaluate(params, batch, s, func(at, b int) {
@@ -104,7 +106,7 @@ func (n *Net) Logits(z []float64, params []float32, batch data.Batch, s *Scratch
 	})
 }
 
-// LossAndLogits does what Loss and Logits do in one pass.
+// LossAndLogits returns the result of [Net.Loss] and sets z as [Net.Logits] does, in one forward pass instead of two.
 func (n *Net) LossAndLogits(z []float64, params []float32, batch data.Batch, s *Scratch) (loss float64) {
 	classes := n.Classes()
 	n.evaluate(params, batch, s, func(at, b int) {

@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// Layer is one layer of a network, for New: Conv, Dense, ReLU, Tanh, MaxPool, AvgPool or Dropout.
+// Layer is one layer of a network, as an argument of [New]: Conv, Dense, ReLU, Tanh, MaxPool, AvgPool or Dropout.
+// Other types cannot implement it.
 type Layer interface {
 	fmt.Stringer
 	// add compiles the layer with input in and returns its output.
 	add(n *Net, in *value) (*value, error)
 }
 
-// Conv is a convolutional layer. It has Out filters of Kernel×Kernel pixels, which move by Stride in both directions.
-// Each input channel is padded by Pad zeros on every side. As is usual for networks, the kernel is not flipped. Its
-// parameters are the weights [out][ky][kx][in], then the biases [out].
+// Conv is a convolutional layer. It has Out filters (output channels) of Kernel×Kernel pixels, which move by Stride
+// pixels in both directions. Each input channel is padded by Pad zeros on every side. As is usual for networks, the
+// kernel is not flipped. Its parameters are the weights [out][ky][kx][in], then the biases [out].
 type Conv struct{ Out, Kernel, Stride, Pad int }
 
 // Dense is a fully connected layer: an affine function from all inputs, in the order [channel][y][x], to Out
@@ -36,10 +37,10 @@ type MaxPool struct{}
 // without overlap.
 type AvgPool struct{}
 
-// Dropout sets each feature to 0 with probability Rate and divides the others by 1−Rate (N. Srivastava et al.,
-// "Dropout", JMLR 15, 2014). Rate must be a multiple of 2⁻¹⁶ in (0, 1). Dropout acts only in GradSum and AddGradSum,
-// and only if they get a stream. The division keeps the mean of a feature, so that predictions, which have no
-// dropout, can use the same weights.
+// Dropout is a layer that sets each feature to 0 with probability Rate and divides the others by 1−Rate (N.
+// Srivastava et al., "Dropout", JMLR 15, 2014). Rate must be a multiple of 2⁻¹⁶ in (0, 1). It acts only in
+// [Net.GradSum] and [Net.AddGradSum], and only if they get a stream of random numbers. The division keeps the mean of
+// a feature, so that predictions, which have no dropout, can use the same weights.
 type Dropout struct{ Rate float64 }
 
 func (l Conv) String() string {

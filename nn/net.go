@@ -8,8 +8,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Net is a network that New has compiled from its layers. It holds no parameters: its methods get the parameters as
-// an argument, a vector whose length is the result of NumParams. A Net is immutable and safe for concurrent use.
+// Net is a network that [New] has made from its layers. It holds no parameters: its methods get the parameters as an
+// argument, a vector whose length is the result of NumParams. A Net is immutable and safe for concurrent use.
+// models.NewNetwork makes a model from it.
 type Net struct {
 	// values are the activations, from the input to the logits. Those before index flat are maps,
 	// which are passed on within a group of blocks.
@@ -78,6 +79,7 @@ type learner interface {
 }
 
 // LayerInfo describes a layer of a network: its output, its number of parameters, and its cost for one example.
+// [Net.Layers] returns them.
 type LayerInfo struct {
 	Layer  Layer
 	Out    Shape
@@ -89,9 +91,9 @@ type LayerInfo struct {
 	Forward, Weights, Inputs int
 }
 
-// New compiles a network for examples of the given shape. The last layer must output the logits, one feature for each
-// class. The error names the first layer that is not valid by its number, from 1, and lists all problems of that
-// layer.
+// New returns a network for examples of the shape input with the given layers, in order. The last layer must be a
+// Dense layer that outputs the logits, one for each class. The error names the first layer that is not valid by its
+// number, from 1, and lists all problems of that layer.
 func New(input Shape, layers ...Layer) (*Net, error) {
 	return compile(input, Float32, layers)
 }
@@ -173,23 +175,24 @@ func (n *Net) newValue(shape Shape) *value {
 // Input returns the shape of one example.
 func (n *Net) Input() Shape { return n.values[0].Shape }
 
-// Classes returns the number of logits, one for each class.
+// Classes returns the number of classes: the number of outputs (logits) of the last layer.
 func (n *Net) Classes() int { return n.logits().Size() }
 
 func (n *Net) logits() *value { return n.values[len(n.values)-1] }
 
-// NumParams returns the number of parameters.
+// NumParams returns the number of parameters, the weights and biases of all layers.
 func (n *Net) NumParams() int { return n.params }
 
 // Tiled reports whether machines with matrix tiles (the AMX instructions of some processors) use them for some
-// products of this network. On such machines the bits of the results differ from those on other machines.
+// products of this network. This does not depend on the machine in use. On machines with matrix tiles, the bits of
+// the results differ from those on other machines.
 func (n *Net) Tiled() bool { return n.tiled }
 
 // Layers returns a description of each layer, in order, with the size of its output and its cost.
 func (n *Net) Layers() []LayerInfo { return slices.Clone(n.layers) }
 
-// FLOPs returns the number of floating-point operations for one example in a step of private training: those of the
-// forward pass, and of the gradients with respect to activations and weights. A multiply-add counts as two.
+// FLOPs returns the number of floating-point operations for one example's clipped gradient: those of the forward
+// pass, and of the gradients with respect to activations and weights. A multiply-add counts as two.
 func (n *Net) FLOPs() int {
 	sum := 0
 	for _, l := range n.layers {
@@ -198,11 +201,11 @@ func (n *Net) FLOPs() int {
 	return sum
 }
 
-// Init sets params, of length NumParams, to random weights and zero biases. The weights of a layer
-// that is followed by a ReLU are normal with variance 2/fan-in (K. He et al., "Delving Deep into
-// Rectifiers", ICCV 2015, Eq. 10). Other weights are uniform with variance 2/(fan-in + fan-out) (X.
-// Glorot and Y. Bengio, "Understanding the difficulty of training deep feedforward neural
-// networks", AISTATS 2010, Eq. 16).
+// Init sets params, of length NumParams, to random weights, drawn from s, and zero biases. The weights of a layer
+// that is followed by a ReLU are normal with variance 2/fan-in (K. He et al., "Delving Deep into Rectifiers", ICCV
+// 2015, Eq. 10). Other weights are uniform with variance 2/(fan-in + fan-out) (X. Glorot and Y. Bengio,
+// "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010, Eq. 16). Fan-in and
+// fan-out are the numbers of inputs and outputs of a unit.
 func (n *Net) Init(params []float32, s *rng.Stream) {
 	params = params[:n.params]
 	clear(params)

@@ -2,7 +2,8 @@ package nn
 
 import "fmt"
 
-// Precision says how exactly the numbers of a network are multiplied.
+// Precision says how exactly the numbers of a network are multiplied, in exchange for speed: Float32, BF16 or BF16x3.
+// Choose one with [Net.WithPrecision].
 type Precision string
 
 const (
@@ -11,20 +12,21 @@ const (
 	// float32 to within 1e-5 of the sums of magnitudes.
 	Float32 Precision = ""
 	// BF16 rounds the factors of each product to bfloat16 (8 significant bits) and adds the products in float32. A
-	// processor with AVX512-BF16 needs little more than half the time of Float32. Other processors compute the same
-	// bits, but more slowly than with Float32. Rounding does not weaken the guarantee: the norm by which an example's
-	// gradient is clipped allows for it (see Rounding). A convolution with a stride, or with a number of channels
-	// that is not a multiple of 16, still uses Float32.
+	// processor with the instructions AVX512-BF16 needs little more than half the time of Float32. Other processors
+	// compute the same bits, but more slowly than with Float32. Rounding does not weaken the privacy guarantee: the
+	// norm by which an example's gradient is clipped allows for it (see [Rounding]). A convolution with a stride, or
+	// with a number of channels that is not a multiple of 16, still uses Float32.
 	BF16 Precision = "bf16"
-	// BF16x3 is for machines with matrix tiles, where it takes about half the time of Float32. It splits each number
-	// into two bfloat16, and computes a product of two numbers as three products of these parts. A product has a
-	// relative error of up to 3·2^-16. So that this does not weaken the guarantee, a bound on the resulting error of
-	// an example's gradient is added to the norm by which the gradient is clipped.
+	// BF16x3 is for machines with matrix tiles (AMX), where it takes about half the time of Float32. It splits each
+	// number into two bfloat16, and computes a product of two numbers as three products of these parts. A product has
+	// a relative error of up to 3·2^-16. So that this does not weaken the privacy guarantee, a bound on the resulting
+	// error of an example's gradient is added to the norm by which the gradient is clipped.
 	BF16x3 Precision = "bf16x3"
 )
 
-// WithPrecision returns a network like n that multiplies with precision p. It returns an error for an unknown p. It
-// also returns an error for BF16x3 if Tiled is false.
+// WithPrecision returns a network like n that multiplies numbers with precision p. It returns an error for an unknown
+// p, and for BF16x3 if [Net.Tiled] is false, because the network then has no products that this precision could make
+// faster.
 func (n *Net) WithPrecision(p Precision) (*Net, error) {
 	if p != Float32 && p != BF16 && p != BF16x3 {
 		return nil, fmt.Errorf("precision = %q, must be %q, %q, or %q for float32", p, BF16, BF16x3, Float32)

@@ -8,8 +8,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Scratch is working memory for the methods of a [Net]. Only one call at a time may use it. Its size has a limit that
-// does not depend on the batch size, because batches are processed in chunks.
+// Scratch is working memory for the methods of a [Net], so that they need not allocate any. [Net.NewScratch] makes
+// it. Only one call at a time may use it. Its size has a limit that does not depend on the batch size, because a
+// batch is processed in parts.
 type Scratch struct {
 	net    *Net
 	floats []store[float32]
@@ -44,9 +45,9 @@ type Scratch struct {
 	windowWork f32.WindowWork
 }
 
-// LeastNorm is the smallest clipping norm that a Factor may use. With a smaller norm, parts of the clipped gradients
-// would be smaller than the smallest float32 and be lost. LeastTiledNorm is the smallest clipping norm if matrix
-// tiles (AMX instructions) compute the sums, because tiles lose numbers below 2^-126.
+// LeastNorm is the smallest clipping norm for which networks can be trained. With a smaller norm, parts of the
+// clipped gradients would be smaller than the smallest float32 and be lost. LeastTiledNorm is the smallest clipping
+// norm if matrix tiles (AMX instructions) compute the sums, because tiles lose numbers below 2^-126.
 const (
 	LeastNorm      = 1e-21
 	LeastTiledNorm = 1e-13
@@ -133,7 +134,7 @@ func (n *Net) allot() {
 	}
 }
 
-// NewScratch returns working memory for the network's methods. Each goroutine that calls them needs its own.
+// NewScratch returns working memory to pass to the network's methods. Each goroutine that calls them needs its own.
 func (n *Net) NewScratch() *Scratch {
 	s := &Scratch{net: n}
 	for _, f := range n.floats {
@@ -151,8 +152,8 @@ func (n *Net) NewScratch() *Scratch {
 	return s
 }
 
-// ScratchBytes returns how many bytes a Scratch needs for batches of at most batch examples. The working memory
-// inside single matrix products is not included.
+// ScratchBytes returns how many bytes a [Scratch] of the network grows to with batches of at most batch examples. Use
+// it to estimate the memory of a training. The working memory inside single matrix products is not included.
 func (n *Net) ScratchBytes(batch int) int64 {
 	blocks, words := n.blocks(batch), 0
 	for _, f := range slices.Concat(n.floats, n.ints) {

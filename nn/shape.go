@@ -6,8 +6,8 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Shape is the size of one example at the input or output of a layer: channels × height × width. A vector of n
-// features has n channels of height and width 1.
+// Shape is the size of one example at the input or output of a layer: channels × height × width. A row of n features
+// has n channels of height and width 1.
 type Shape struct{ Channels, Height, Width int }
 
 // Size returns the number of values in an example of this shape: Channels·Height·Width.

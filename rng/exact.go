@@ -10,13 +10,14 @@ import (
 // Digits of x are drawn only when they are needed. Every decision compares integers, so nothing is
 // approximated.
 
-// MaxExactScale is the largest scale that [Stream.FloorNormals] accepts.
+// MaxExactScale is the largest scale (standard deviation) that [Stream.FloorNormals] accepts.
 const MaxExactScale = 1 << 48
 
-// FloorNormals draws exact noise in whole numbers. It sets every element of dst to scale·X, rounded down, with
-// independent standard normal X. Adding such a number to a whole number k gives ⌊k + scale·X⌋, which is a normal
-// number of mean k, rounded down. The distribution is exact if the stream's bits are uniform. The running time
-// depends on the drawn numbers. FloorNormals panics if scale is outside [1, MaxExactScale].
+// FloorNormals draws Gaussian noise in whole numbers, for releases whose low bits must not reveal anything: it sets
+// every element of dst to scale·X, rounded down, with independent standard normal X. Adding such a number to a whole
+// number k gives ⌊k + scale·X⌋, which is a normal number of mean k and standard deviation scale, rounded down. The
+// distribution is exact if the stream's bits are uniform. The running time depends on the drawn numbers. FloorNormals
+// panics if scale is outside [1, MaxExactScale].
 func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 	if scale < 1 || scale > MaxExactScale {
 		panic("rng: FloorNormals needs a scale in [1, 2^48]")
@@ -27,9 +28,9 @@ func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 	}
 }
 
-// AppendTrials draws an exact Poisson sample. It appends to dst, in increasing order, the numbers in [0, n) that are
-// drawn, and returns dst. Each number is drawn independently with probability exactly size/n, for 0 ≤ size ≤ n, 0 < n
-// < 2^47.
+// AppendTrials draws a Poisson sample of the numbers in [0, n), such as the records of a batch: each number is drawn
+// independently with probability exactly size/n. It appends the drawn numbers to dst, in increasing order, and
+// returns dst. 0 ≤ size ≤ n and 0 < n < 2^47 must hold. [Stream.AppendPlaces] is faster, but not exact.
 //
 // It compares sixteen random bits with the first 16 binary digits of size/n. In one of 65,536 cases they are equal;
 // then further bits are compared with the rest of size/n.

@@ -1,9 +1,9 @@
 package rng
 
-// Heads is a cache that makes it faster to draw only a few random bits in each of many rounds. It holds the first
-// bits of the streams of several consecutive rounds: filling it for 8 rounds costs about as much as starting the
-// stream of one round. The bits are the same with and without it. The zero value is an empty cache, and a nil *Heads
-// caches nothing. It is not safe for concurrent use.
+// Heads is a cache for programs that draw only a few random bits in each of many rounds of one client, where starting
+// a stream takes most of the time. It holds the first bits of the streams of eight consecutive rounds: filling it
+// costs about as much as starting the stream of one round. The bits are the same with and without it. The zero value
+// is an empty cache, and a nil *Heads caches nothing. It is not safe for concurrent use.
 type Heads struct {
 	root   *Root
 	low    uint64 // the first place, see Stream
@@ -14,8 +14,8 @@ type Heads struct {
 	_ [40]byte
 }
 
-// Reseed moves s to the start of the stream for the purpose p, the client and the round, as [Root.Reseed] does. It
-// takes the first bits from the cache.
+// Reseed does the same as r.Reseed(s, p, client, round), see [Root.Reseed]: it moves s to the start of the stream for
+// the purpose p, the client and the round. It takes the first bits from the cache h.
 func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) {
 	r.Reseed(s, p, client, round)
 	if h == nil || r.keys == nil {
@@ -30,16 +30,16 @@ func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) 
 	s.have = blockBytes
 }
 
-// ManyHeads has a cache of the first random bits of streams (see [Heads]) for each client, indexed by client. The
-// bits are the same with and without it. A nil ManyHeads caches nothing.
+// ManyHeads has a cache of the first random bits of streams (a [Heads]) for each client. Make one with
+// [NewManyHeads]. The bits are the same with and without it. A nil ManyHeads caches nothing.
 type ManyHeads []Heads
 
 // mostHeads is the largest number of clients whose heads are kept. With more clients, reading the
 // heads from memory takes longer than generating them.
 const mostHeads = 1 << 14
 
-// NewManyHeads returns an empty cache for the streams of the given number of clients. For more than 2^14
-// clients it returns nil, which caches nothing, because a cache would cost more time than it saves.
+// NewManyHeads returns empty caches for the streams of the given number of clients. For more than 2^14 clients it
+// returns nil, which caches nothing, because reading so many caches from memory would take longer than it saves.
 func NewManyHeads(clients int) ManyHeads {
 	if clients > mostHeads {
 		return nil
@@ -47,8 +47,8 @@ func NewManyHeads(clients int) ManyHeads {
 	return make(ManyHeads, clients)
 }
 
-// Of returns the cache of one client; clients count from 0. To move a stream of this client, call Reseed of the cache
-// instead of Reseed of the Root.
+// Of returns the cache of one client; clients count from 0. To move a stream of this client, call [Heads.Reseed] of
+// the result instead of [Root.Reseed].
 func (m ManyHeads) Of(client int) *Heads {
 	if m == nil {
 		return nil

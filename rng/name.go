@@ -11,11 +11,15 @@ import (
 )
 
 // Name is the public name of a source of randomness: a root (a seed or a secret, see [Root]) and the number of one of
-// its runs. Sources with equal names give equal bits for the same purpose, client and round. So two releases with the
-// same name share their noise, and whoever has both can subtract it. The zero value names no source.
+// its runs. It does not reveal the secret. Reports and files record which source a release used. Sources with equal
+// names give equal bits for the same purpose, client and round. So two releases with the same name share their noise,
+// and whoever has both can subtract it. The zero value names no source.
 type Name struct {
-	Root string `json:"root"` // the seed or secret in public form: "seed:1" for a numbered seed, "secret:…" for a secret, or any other text
-	Run  uint64 `json:"run"`
+	// Root is the root in public form: "seed:1" for a numbered seed, "secret:…" with a hash for a secret, or any
+	// other text for a source outside this program.
+	Root string `json:"root"`
+	// Run is the number of the run, see Root.ForRun.
+	Run uint64 `json:"run"`
 }
 
 const maxRootName = 200
@@ -34,7 +38,7 @@ func secretName(origin [32]byte) string {
 	return secretPrefix + hex.EncodeToString(public[:16])
 }
 
-// Name returns the public name of r's streams. For a root without a key it is the zero Name.
+// Name returns the public name of r, to be recorded with a release. For the zero Root it is the zero Name.
 func (r *Root) Name() Name {
 	if r == nil {
 		return Name{}
@@ -42,13 +46,12 @@ func (r *Root) Name() Name {
 	return r.name
 }
 
-// ForRun returns the root of run n, in [0, 2^64), of the same seed or secret. Use one run for each
-// release, such as a training, so that no two releases share their noise. A release that is sent again or
-// resumed is still the same run. Streams of different runs are independent, because their keys are hashes
-// of secret and number.
+// ForRun returns the root of run n, in [0, 2^64), of the same seed or secret. Use another run for each release, such
+// as a training, so that no two releases share their noise. A release that is sent again or resumed is still the same
+// run. Streams of different runs are independent, because their keys are hashes of secret and number.
 //
-// Run 0 is the root that New, NewFromSecret and NewFromOS return. ForRun may be called on a root of any
-// run, with the same result. It panics for a root without a key.
+// Run 0 is the root that New, NewFromSecret and NewFromOS return. ForRun may be called on a root of any run, with the
+// same result. It panics for the zero Root.
 func (r *Root) ForRun(n uint64) *Root {
 	if err := r.Check(); err != nil {
 		panic(err)
@@ -60,12 +63,12 @@ func (r *Root) ForRun(n uint64) *Root {
 	return newRoot(r.origin, key, Name{r.name.Root, n})
 }
 
-// Salted returns a root with r's public name whose streams also depend on the salt. They are independent
-// of r's streams and of those under any other salt. The salt should be random, and need not be secret.
+// Salted returns a root with r's public name whose streams also depend on the salt. They are independent of r's
+// streams and of those under any other salt. The salt should be random, and need not be secret.
 //
-// Use it in a process that may be restored to an earlier state, with a new salt each time the process
-// starts. Whatever such a process computes again then has new noise. Salted panics for a root without a
-// key.
+// Use it in a process that may be restored to an earlier state, such as a virtual machine, with a new salt each time
+// the process starts. Whatever such a process computes again then has new noise, so that two versions of a release
+// never share it. Salted panics for the zero Root.
 func (r *Root) Salted(salt []byte) *Root {
 	if err := r.Check(); err != nil {
 		panic(err)
@@ -74,22 +77,24 @@ func (r *Root) Salted(salt []byte) *Root {
 	return newRoot(key, key, Name{Root: r.name.Root}).ForRun(r.name.Run)
 }
 
-// Known reports whether n names a source, that is, whether it is not the zero Name.
+// Known reports whether n names a source. It is false for the zero Name, which means that nobody knows where the
+// noise came from.
 func (n Name) Known() bool { return n.Root != "" }
 
-// Simulated reports whether n names a numbered seed. Everyone who knows the seed can compute the noise, so the noise
-// protects nothing.
+// Simulated reports whether n names a numbered seed, such as "seed:1". Everyone who knows the seed can compute the
+// noise, so the noise protects nothing, and the run is only a simulation.
 func (n Name) Simulated() bool { return strings.HasPrefix(n.Root, seedPrefix) }
 
-// Seed returns the numbered seed that n names. The second result is false if n does not name one.
+// Seed returns the number of the seed that n names, such as 1 for "seed:1". The second result is false if n does not
+// name a seed.
 func (n Name) Seed() (uint64, bool) {
 	digits, ok := strings.CutPrefix(n.Root, seedPrefix)
 	seed, err := strconv.ParseUint(digits, 10, 64)
 	return seed, ok && err == nil
 }
 
-// Next returns the name of the run after n of the same root. The second result is false if n is the
-// last possible run, 2^64 − 1.
+// Next returns the name of the run after n of the same root, for another release. The second result is false if n is
+// the last possible run, 2^64 − 1.
 func (n Name) Next() (Name, bool) { return Name{n.Root, n.Run + 1}, n.Run < math.MaxUint64 }
 
 // String returns the name as text, such as "seed 1, run 0".

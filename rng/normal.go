@@ -69,7 +69,8 @@ func (s *Stream) draw() uint64 {
 	return u
 }
 
-// Normal returns a standard normal number.
+// Normal returns a standard normal number, drawn in floating point. For whole-numbered noise with an exact
+// distribution see [Stream.FloorNormals].
 func (s *Stream) Normal() float64 {
 	z := normalTable
 	for {
@@ -115,7 +116,7 @@ func (s *Stream) underCurve(z *ziggurat, layer uint8, density float64) bool {
 	return z.f[layer]+float64(s.Float64()*(z.f[int(layer)+1]-z.f[layer])) < density
 }
 
-// Exp returns an exponential number of mean 1.
+// Exp returns an exponentially distributed number of mean 1.
 func (s *Stream) Exp() float64 {
 	z := expTable
 	layer, place := signedPlace(s.draw())
@@ -145,10 +146,11 @@ func (s *Stream) expSlow(layer uint8, x float64) float64 {
 	}
 }
 
-// AppendPlaces draws a Poisson sample in floating point. It appends to dst, in increasing order, the drawn numbers in
-// [0, n), and returns dst. Each number is drawn independently with probability 1 − exp(−1/gap). To do so,
-// AppendPlaces skips ⌊gap·E⌋ numbers before each drawn one. E is an exponential random number of mean 1, drawn anew
-// each time.
+// AppendPlaces draws a Poisson sample of the numbers in [0, n), such as the records of a batch, in floating point:
+// each number is drawn independently with probability 1 − exp(−1/gap). To draw with probability q, pass gap =
+// −1/ln(1−q). It appends the drawn numbers to dst, in increasing order, and returns dst. It is fast if few numbers
+// are drawn, because it skips ⌊gap·E⌋ numbers before each drawn one, where E is an exponential random number of mean
+// 1, drawn anew each time. [Stream.AppendTrials] draws with an exact probability.
 func (s *Stream) AppendPlaces(dst []int32, gap float64, n int) []int32 {
 	z := expTable
 	for p := 0; ; p++ {

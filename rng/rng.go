@@ -1,6 +1,6 @@
-// Package rng makes random numbers that can be repeated. Each stream of random bits is a function of a
-// seed (or secret), a purpose, a client and a round. So scheduling cannot change a draw, and a run gives
-// the same bits on any number of cores.
+// Package rng makes random numbers that can be repeated. A [Root] is a seed or a secret. A [Stream] of random bits is
+// a function of a root, a purpose (such as Noise), a client and a round of the training. So scheduling cannot change
+// a draw, and a run gives the same bits on any number of cores.
 //
 //	root := rng.New(1)                          // the same bits every time, not secret
 //	root, err := rng.NewFromOS()                // noise that nobody can compute again
@@ -8,15 +8,14 @@
 //	noise := root.Stream(rng.Noise, client, round)
 //	x := noise.Normal()
 //
-// The same root, purpose, client and round give the same bits. So two releases need two roots, or two runs
-// of one root; see [Root.ForRun]. A [Name] records which one a release used.
+// The same root, purpose, client and round give the same bits. So two releases need two roots, or two runs of one
+// root; see [Root.ForRun]. A [Name] records which one a release used.
 //
-// Streams are cryptographic. They are the key stream of AES-128 in counter mode. The key is derived from
-// the seed by SHA-256, and the counter block has the place (purpose, client, round, position). On amd64
-// with AES and AVX2, and on arm64 with AES, this package's own kernels generate the bits. Elsewhere the
-// standard library's AES-GCM does, by encrypting zeros: it is the only vectorised
-// counter mode there that can move
-// to a new place without allocating memory.
+// Streams are cryptographic. They are the key stream of AES-128 in counter mode. The key is derived from the seed by
+// SHA-256, and the counter block has the place (purpose, client, round, position). On amd64 with AES and AVX2, and on
+// arm64 with AES, this package's own kernels generate the bits. Elsewhere the standard library's AES-GCM does, by
+// encrypting zeros: it is the only vectorised counter mode there that can move to a new place without allocating
+// memory.
 package rng
 
 import (
@@ -31,9 +30,9 @@ import (
 	"math/bits"
 )
 
-// Purpose says what a stream is for, so that, for example, the samples and the noise of a round are independent. The
-// bits of a stream depend on the number of its purpose, so new purposes may be added, but their numbers may never
-// change.
+// Purpose says what a stream of random bits is for, so that, for example, the samples and the noise of a round are
+// independent. The bits of a stream depend on the number of its purpose. So new purposes may be added, but the number
+// of a purpose may never change.
 type Purpose uint8
 
 // These are the purposes. Equal numbers would give equal bits, so each purpose has its own.
@@ -58,10 +57,9 @@ const (
 	Persons      Purpose = 18 // which records of a person are used
 )
 
-// Root is a source of randomness, from which all streams of a run are derived: a numbered seed, bytes from
-// the caller (a secret), or bytes from the operating system's random source. Make one with New,
-// NewFromSecret or NewFromOS. The zero value has no key, and drawing from it panics (see Check). A Root is
-// read-only after construction and safe for concurrent use.
+// Root is a source of randomness, from which all streams of a run are derived: a numbered seed, for runs that can be
+// repeated, or a secret, for releases. Make one with New, NewFromSecret or NewFromOS. The zero value has no key, and
+// drawing from it panics (see Check). A Root is read-only after construction and safe for concurrent use.
 type Root struct {
 	stream cipher.AEAD   // generates bits of streams, many at a time
 	block  cipher.Block  // generates the same bits, 16 bytes at a time
@@ -70,23 +68,23 @@ type Root struct {
 	name   Name
 }
 
-// New returns the root of a numbered seed, for runs that must be repeatable. Anybody who knows the
-// number knows every draw, so its noise protects nobody.
+// New returns the root of a numbered seed, for simulations and tests that must be repeatable. Anybody who knows the
+// number can compute the noise, so it protects nobody. For a release use [NewFromOS].
 func New(seed uint64) *Root {
 	origin := hashed("proactivedp/rng/stream/v1", binary.LittleEndian.AppendUint64(nil, seed))
 	return newRoot(origin, origin, Name{Root: seedName(seed)})
 }
 
-// MinSecret and MaxSecret limit the length of a secret for NewFromSecret, in bytes.
+// MinSecret and MaxSecret are the limits of the length of a secret for [NewFromSecret], in bytes.
 const (
 	MinSecret = 32
 	MaxSecret = 1 << 10
 )
 
-// NewFromSecret returns the root of a secret of MinSecret to MaxSecret bytes. The secret must be uniform, or at least
-// as hard to guess as 16 uniform bytes (the key of AES-128). The same secret gives the same root. So a client that
-// restarts can continue its streams, but it must protect the secret as carefully as its records. The root of a secret
-// always differs from the root of a numbered seed.
+// NewFromSecret returns the root of a secret that the caller keeps, of MinSecret to MaxSecret bytes. The same secret
+// gives the same root. So a client that restarts can continue its streams, but it must protect the secret as
+// carefully as its records. The secret must be uniform, or at least as hard to guess as 16 uniform bytes (the key of
+// AES-128). The root of a secret always differs from the root of a numbered seed.
 func NewFromSecret(secret []byte) (*Root, error) {
 	if len(secret) < MinSecret || len(secret) > MaxSecret {
 		return nil, fmt.Errorf("secret = %d bytes, must be in [%d, %d]", len(secret), MinSecret, MaxSecret)
@@ -95,8 +93,9 @@ func NewFromSecret(secret []byte) (*Root, error) {
 	return newRoot(origin, origin, Name{Root: secretName(origin)}), nil
 }
 
-// NewFromOS returns a root with a key from the operating system's random source, for releases: nobody can
-// compute its noise again.
+// NewFromOS returns a root with a secret key from the operating system's random source. Use it for releases: nobody
+// can compute its noise again. After a restart of the process, the root is lost; if that must not happen, use
+// [NewSecret] and [NewFromSecret].
 func NewFromOS() (*Root, error) {
 	secret, err := NewSecret()
 	if err != nil {
@@ -137,10 +136,11 @@ func newRoot(origin, key [32]byte, name Name) *Root {
 	return r
 }
 
-// ErrNoKey is the error for a nil Root or the zero Root, from which nothing can be drawn.
+// ErrNoKey is the error for a nil Root or the zero Root, from which nothing can be drawn: see [Root.Check].
 var ErrNoKey = errors.New("the root has no key: make it with New, NewFromSecret or NewFromOS")
 
-// Check returns ErrNoKey if r is nil or has no key.
+// Check returns ErrNoKey if r is nil or the zero Root, and otherwise nil. Call it where a Root comes from a caller,
+// because drawing from such a root panics.
 func (r *Root) Check() error {
 	if r == nil || r.block == nil {
 		return ErrNoKey
@@ -163,9 +163,9 @@ const (
 	firstCounter = 2
 )
 
-// Stream is a sequence of random bits, which depends only on a Root and on its place: a purpose, a client
-// and a round. The zero value belongs to no Root, and drawing from it panics; call Root.Reseed first. A
-// Stream is not safe for concurrent use.
+// Stream is a sequence of random bits, which depends only on a [Root] and on its place: a purpose, a client and a
+// round. [Root.Stream] makes one. The zero value belongs to no Root, and drawing from it panics; call Root.Reseed
+// first. A Stream is not safe for concurrent use.
 type Stream struct {
 	root *Root
 	low  uint64 // the place: the client and, in the upper half, the round;
@@ -178,8 +178,9 @@ type Stream struct {
 	of [12]byte
 }
 
-// Reseed moves s to the start of the stream for the purpose p, the client and the round. It does the same
-// as [Root.Stream] without allocating. It panics if round is outside [0, 2^32) or if the root has no key.
+// Reseed moves s to the start of the stream of r for the purpose p, the client and the round. It does the same as
+// [Root.Stream], but uses the memory of s, so that a program need not allocate a stream for each round. It panics if
+// round is outside [0, 2^32) or r is the zero Root.
 func (r *Root) Reseed(s *Stream, p Purpose, client uint32, round int) {
 	if round < 0 || uint64(round) > math.MaxUint32 {
 		panic("rng: round outside 32 bits")
@@ -192,18 +193,19 @@ func (r *Root) Reseed(s *Stream, p Purpose, client uint32, round int) {
 	s.pos, s.have = 0, 0
 }
 
-// Stream returns a new stream of random bits for the purpose p, the client and the round. The same
-// arguments always give the same bits. It panics as Reseed does.
+// Stream returns a new stream of random bits for the purpose p, the client and the round; for draws without a client
+// or a round pass 0. The same arguments always give the same bits. It panics if round is outside [0, 2^32) or r is
+// the zero Root.
 func (r *Root) Stream(p Purpose, client uint32, round int) *Stream {
 	s := new(Stream)
 	r.Reseed(s, p, client, round)
 	return s
 }
 
-// Peek returns random bytes of the stream without removing them. Use it, with [Stream.Skip], to draw many numbers
-// with few calls. size, at most 128, is the number of bytes that the next draw needs, and the result has at least
-// that many. If the stream must generate more bytes for that, it generates about want of them; want must be at least
-// size. The result is valid until the next call of a method of the stream.
+// Peek returns the next random bytes of the stream without removing them. Together with [Stream.Skip], it lets a fast
+// loop draw many numbers with few calls. size, at most 128, is the number of bytes that one draw needs, and the
+// result has at least that many. If the stream must generate more bytes for that, it generates about want of them;
+// want must be at least size. The result is valid until the next call of a method of the stream.
 func (s *Stream) Peek(size, want int) []byte {
 	if s.pos+size > s.have {
 		s.refill(size, want)
@@ -211,9 +213,9 @@ func (s *Stream) Peek(size, want int) []byte {
 	return s.buf[s.pos:s.have]
 }
 
-// Skip removes the next n bytes of the stream, which [Stream.Peek] must have returned. n must be a multiple of the
-// size that Peek was given, so that only whole draws are removed. Then each draw gets the same bits, no matter how
-// many draws are taken after one call of Peek.
+// Skip removes the next n bytes of the stream, which [Stream.Peek] has returned and the caller has used. n must be a
+// multiple of the size that Peek was given, so that only whole draws are removed. Then each draw gets the same bits,
+// no matter how many draws are taken after one call of Peek.
 func (s *Stream) Skip(n int) { s.pos += n }
 
 // refill makes the next n bytes available, and about want ≥ n bytes if possible. The amount never
@@ -278,7 +280,7 @@ func openUnit(u uint64) float64 {
 	return (float64(int64(u>>12)) + 0.5) * 0x1p-52
 }
 
-// Float64 returns a uniform number in the open interval (0, 1).
+// Float64 returns a uniform number in (0, 1). It is never 0 or 1, so its logarithm is finite.
 func (s *Stream) Float64() float64 { return openUnit(s.Uint64()) }
 
 // IntN returns a uniform integer in [0, n), without bias (Lemire, "Fast Random
@@ -297,7 +299,7 @@ func (s *Stream) IntN(n int) int {
 	return int(hi)
 }
 
-// Shuffle puts the elements of a into a uniformly random order (Fisher and Yates).
+// Shuffle puts the elements of a into a uniformly random order, drawn from s (Fisher and Yates).
 func Shuffle[T any](s *Stream, a []T) {
 	for i := len(a) - 1; i > 0; i-- {
 		j := s.IntN(i + 1)

@@ -38,7 +38,8 @@ func parseAverage(text string) (average, error) {
 		text, noAverage)
 }
 
-// Averages reports whether Spec.Average asks for an averaged model, in addition to the last model.
+// Averages reports whether a run of the spec also computes an averaged model (the mean of several of the run's global
+// models, see Spec.Average) in addition to the last global model.
 func (s Spec) Averages() bool { return s.Average != "" && s.Average != noAverage }
 
 // averager computes an average while the run broadcasts.

@@ -11,14 +11,15 @@ import (
 	"proactivedp/plan"
 )
 
-// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, with which the training costs a
-// record at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. It ignores the noise multiplier and the target that
-// spec has, and the returned spec records the new target. The ε is the upper end of the interval that package pld
-// certifies. It counts all rounds of all clients that hold the record. If the bounds of columns were estimated with
-// noise (Spec.BoundsEpsilon), it also counts their ε.
+// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the training's ε is at
+// most targetEpsilon. Use it if you know the privacy budget and need the noise. targetEpsilon must be in [1e-8, 1e4].
+// δ is that of the spec. Calibrate ignores the values that spec.NoiseMultiplier and spec.TargetEpsilon have and sets
+// both in the result.
 //
-// If clients adapt their batch sizes, every batch counts as the largest that a client may draw. If no
-// noise multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
+// Package dp/pld certifies an interval that contains the true ε. Calibrate compares its upper end with targetEpsilon.
+// The ε counts all rounds of all clients that hold the record. If the bounds of columns were estimated with noise
+// (Spec.BoundsEpsilon), it also counts their ε. If clients adapt their batch sizes, every batch counts as the largest
+// that a client may draw. If no noise multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
 func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err
@@ -35,8 +36,9 @@ func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64
 }
 
 // Calibrate returns a copy of p with the smallest noise multiplier at which the ε of a record is at most
-// targetEpsilon: see [Source.Calibrate]. For a [Stage] it returns an error, because each client of a stage has its
-// own noise multiplier.
+// targetEpsilon, in [1e-8, 1e4]. Use it instead of [Source.Calibrate], which does the same for a Spec, if the run is
+// already prepared. If p comes from [Source.PrepareStage], Calibrate returns an error, because each client of a stage
+// has its own noise multiplier.
 func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepared, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -74,8 +76,9 @@ func (s Spec) checkTarget(epsilon float64) error {
 }
 
 // LeastNoise returns the smallest noise multiplier, rounded up to 7 digits, with which the ε of all events together
-// is at most epsilon at delta. An event is a round or several equal rounds of training; LeastNoise ignores the noise
-// multiplier that it has. Source.Calibrate uses LeastNoise.
+// is at most epsilon at delta. An event describes one round or several equal rounds of training: how its batch is
+// drawn, and how often. The noise multiplier that an event already has is ignored. Use LeastNoise if you have no
+// Spec; for a Spec, [Source.Calibrate] makes the events and calls LeastNoise.
 func LeastNoise(ctx context.Context, events []dp.Event, epsilon, delta float64) (float64, error) {
 	sigma, _, err := plan.LeastNoise(ctx, events, epsilon, delta, pld.Accountant{UpperEnd: true})
 	return sigma, err
@@ -101,9 +104,10 @@ func (p *Prepared) boundsEvents() []dp.Event {
 		Epsilon: p.Spec.BoundsEpsilon, Count: 1}}
 }
 
-// KeepsTarget returns an error if the ε of a record in this run would be above Spec.TargetEpsilon. It returns nil if
-// the spec has no target. The ε can be above the target if the noise multiplier was calibrated for another number of
-// records. If ctx is cancelled, the error is context.Cause(ctx).
+// KeepsTarget returns nil if the certified ε of this run (the upper end of the interval that package dp/pld computes)
+// is at most Spec.TargetEpsilon, or if the spec has no target. Otherwise it returns an error that asks for a new
+// calibration. This happens, for example, if the noise multiplier was calibrated for another number of records.
+// [Prepared.Train] calls KeepsTarget before it starts. If ctx is cancelled, the error is context.Cause(ctx).
 func (p *Prepared) KeepsTarget(ctx context.Context) error {
 	if err := p.made(); err != nil {
 		return err

@@ -18,10 +18,11 @@ import (
 	"proactivedp/sim"
 )
 
-// CodeVersion returns a number for the version of the code that computes the result of a spec. It is part of the
-// identity of every checkpoint and of every stored training (package train/pool). Raise it when a change of the code
-// changes the result of a spec; the golden tests of packages sim, train and experiments show this by failing. If the
-// results of only some models change, raise the version only for these models.
+// CodeVersion returns the version of the code that computes the result of the spec. Checkpoints and stored results
+// (package train/pool) contain this number, and other versions of the code do not use them. Whoever changes the code
+// so that a spec gives another result must raise the number here. The golden tests of packages sim, train and
+// experiments fail after such a change. If only some models give other results, raise the version only for these
+// models.
 func (s Spec) CodeVersion() int {
 	if s.Holdout > 0 {
 		return 6
@@ -94,8 +95,8 @@ type header struct {
 	Notes    []string        `json:"notes,omitempty"`    // see Prepared.Notes
 }
 
-// Checkpoint is an open file that holds the state of a stopped or finished training run. Set Keep.From to it to
-// continue the run.
+// Checkpoint is an open file that holds the state of a training that was stopped or has finished. To continue the
+// training, call [Checkpoint.Prepare] with the data, set Keep.From to the checkpoint, and call [Prepared.TrainKept].
 //
 // Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they have no error result,
 // may panic.
@@ -107,10 +108,11 @@ type Checkpoint struct {
 	state *sim.Checkpoint
 }
 
-// OpenCheckpoint opens the checkpoint at path. key must be the Keep.Key with which it was written. The error says
-// whether the file is damaged, is not a checkpoint of this program, or was not written with this key. With an empty
-// key, OpenCheckpoint detects damage but not forgery: anybody can have written the file. The caller must close the
-// checkpoint.
+// OpenCheckpoint opens the checkpoint at path. key is the secret key with which it was written (Keep.Key). With the
+// key, OpenCheckpoint returns an error if anybody without the key has written or changed the file. An empty key is
+// for checkpoints that were written without one: OpenCheckpoint then detects damage but not forgery. The error says
+// whether the file is damaged, is not a checkpoint of this program, or was not written with this key. The caller must
+// close the checkpoint.
 func OpenCheckpoint(path string, key []byte) (*Checkpoint, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {
@@ -139,7 +141,7 @@ func (c *Checkpoint) read() error {
 	return nil
 }
 
-// Close closes the file.
+// Close closes the checkpoint's file. Call it after the continued run has ended.
 func (c *Checkpoint) Close() error {
 	if err := c.made(); err != nil {
 		return err
@@ -147,8 +149,10 @@ func (c *Checkpoint) Close() error {
 	return c.file.Close()
 }
 
-// Prepare prepares the run of the checkpoint on the data set d, which must have the same content as in the stopped
-// run. Its files may be in another place.
+// Prepare returns the run of the checkpoint, ready to continue. d must have the same content as the data set of the
+// stopped run, but the file from which d was read may have moved. Prepare also returns an error if the version of the
+// code, the class of kernels (see [Spec.Kernels]) or the processor architecture differs from that of the stopped run,
+// because the result would then differ.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	if err := c.made(); err != nil {
 		return nil, err
@@ -217,8 +221,9 @@ func releasedHash(v *sim.Virtual) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// CanKeep returns an error if runs of the spec cannot write checkpoints. Only runs of VirtualRunner can write them,
-// and only if their randomness does not come from the operating system (SeedFromOS).
+// CanKeep returns nil if runs of the spec can write checkpoints, and otherwise an error with the reason. The runner
+// must be VirtualRunner. Spec.SeedFromOS must be false, because a checkpoint would contain the secret seed of the
+// noise.
 func (s Spec) CanKeep() error {
 	var errs []error
 	if s.Runner != VirtualRunner {
@@ -233,9 +238,10 @@ func (s Spec) CanKeep() error {
 	return errors.Join(errs...)
 }
 
-// CheckKeep checks that a new run may write its checkpoints to path. It returns an error if path is the checkpoint of
-// an unfinished run, which would be lost, or a file of another kind. key is the key with which the checkpoint was
-// written, or nil if it has none.
+// CheckKeep returns nil if a new run may write its checkpoints to path: if path does not exist, is empty, or is the
+// checkpoint of a finished run. It returns an error if path is the checkpoint of an unfinished run, which would be
+// lost, or another kind of file. key is the key with which the existing checkpoint was written, or nil if it has
+// none.
 func CheckKeep(path string, key []byte) error {
 	info, err := os.Stat(path)
 	switch {

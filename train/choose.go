@@ -15,16 +15,16 @@ import (
 	"proactivedp/sim"
 )
 
-// Open says which settings of a training the user left open: [Prepared.Choose] chooses those whose field is true. The
-// other settings keep the values of the spec.
+// Open says which settings of a training the user did not give, so that [Prepared.Choose] chooses them: those whose
+// field is true. The other settings keep the values of the spec.
 type Open struct {
 	SampleSize, GradComps, Delta, Clip, Eta0, Schedule bool
-	// Noise says that the noise multiplier will be computed from ε. If Noise is false, the spec's NoiseMultiplier is
-	// used.
+	// Noise says that the noise multiplier is not known yet, because it will be computed from ε after the other
+	// choices. If Noise is false, Choose uses the spec's NoiseMultiplier.
 	Noise bool
-	// Epochs and Rounds say how long to train, if GradComps (the gradients of one client) is open. Epochs
-	// = 0 means UsualEpochs. If Rounds is not 0, SampleSize must be open too: the batch size follows from
-	// epochs and rounds.
+	// Epochs and Rounds say how long to train, if GradComps (the number of gradients that one client computes) is
+	// true. Epochs = 0 means UsualEpochs. With Rounds = 0, Choose also chooses the number of rounds. With Rounds > 0,
+	// SampleSize must be true too, and Choose computes the batch size from Epochs and Rounds.
 	Epochs float64
 	Rounds int
 }
@@ -37,8 +37,8 @@ const UsualEpochs = 20
 // a noise multiplier.
 const UsualEpsilon = 1
 
-// UsualClip is the clipping norm that [Prepared.Choose] chooses for most models. Models on scattering features
-// (package data/scatter) get another one: see Spec.UsualClip.
+// UsualClip is the clipping norm that [Prepared.Choose] chooses for most models. Models on scattering features of
+// images (package data/scatter) get 0.01 instead: see [Spec.UsualClip].
 const UsualClip = 0.3
 
 // These numbers determine the step size of [UsualStep], η₀ = m/(C·s), where C is the clipping norm and s
@@ -68,13 +68,14 @@ const (
 	scatterWalk = 40
 )
 
-// Scattered reports whether the spec's model trains on scattering features of images (package data/scatter) instead
-// of pixels.
+// Scattered reports whether the spec's model trains on scattering features instead of pixels. These are fixed wavelet
+// features of an image that need no training (package data/scatter). Spec.FeatureMap chooses them.
 func (s Spec) Scattered() bool { return strings.HasPrefix(s.FeatureMap, scatter.Name) }
 
-// UsualClip returns the clipping norm C that [Prepared.Choose] chooses for the spec's model and features. Gradients are
-// clipped after they are multiplied by class weights. So C is multiplied by the largest weight above 1, or else the weight
-// would have no effect on gradients that are clipped anyway.
+// UsualClip returns the clipping norm C that [Prepared.Choose] chooses for the spec: 0.01 for scattering features
+// (see [Spec.Scattered]), and otherwise 0.3. If Spec.ClassWeights has a weight above 1, C is multiplied by the
+// largest weight. A class weight multiplies a gradient before it is clipped. With the same C, the weight would have
+// no effect on gradients that are longer than C anyway.
 func (s Spec) UsualClip() float64 {
 	if s.Scattered() {
 		return s.weighted(scatterClip)
@@ -96,10 +97,11 @@ func (s Spec) largestWeight() float64 {
 	return largest
 }
 
-// TriedClips returns the clipping norms that a search tries for the spec's model. For a linear model there are
-// usually three, because its gradients are often shorter than C. For a network there is only Spec.Clip, because
-// nearly all gradients of a network are clipped, so that only the product of step size and clipping norm matters. A class
-// weight above 1 raises them, see [Spec.UsualClip].
+// TriedClips returns the clipping norms that a search for good settings (package experiments) tries for the spec's
+// model. For a linear model they are 0.1, 0.3 and 1, or only 0.01 for scattering features (see [Spec.Scattered]). For
+// a network it is only Spec.Clip: nearly all its gradients are clipped, so that only the product of step size and
+// clipping norm matters, and the step size is searched anyway. A class weight above 1 multiplies these norms, see
+// [Spec.UsualClip].
 func (s Spec) TriedClips() []float64 {
 	switch {
 	case IsNetwork(s.Model):
@@ -110,11 +112,12 @@ func (s Spec) TriedClips() []float64 {
 	return []float64{s.weighted(0.1), s.weighted(0.3), s.weighted(1)}
 }
 
-// TriedSteps returns the step sizes that a search tries for the spec's model and clipping norm, each twice the one
-// before. They are η₀ = m/(C·s·n), where C is the clipping norm, s = size the mean batch size, n the number of
-// clients, and m runs over powers of two. If all gradients had the norm C and the same direction, a round of all
-// clients would move the model by m. So the same m suit all batch sizes and clipping norms. Networks and linear
-// regression have smaller m than other models.
+// TriedSteps returns the initial step sizes η₀ that a search for good settings (package experiments) tries for the
+// spec's model and clipping norm, each twice the one before. size is the mean batch size s. A step size is η₀ =
+// m/(C·s·n), where C is the clipping norm, n the number of clients, and m a power of two. m is the distance that a
+// round of all clients would move the model if all gradients had the norm C and the same direction. So the same m
+// suit all batch sizes and clipping norms. The smallest and the largest m depend on the kind of model: they are
+// smaller for networks and linear regression.
 func (s Spec) TriedSteps(size float64) []float64 {
 	first, last := 0.25, float64(mostStep)
 	switch {
@@ -138,8 +141,9 @@ func digitsOf(v float64, n int) float64 {
 	return short
 }
 
-// InitialStep returns the initial step size η₀ in words. If the batch size is constant, the text also has the usual
-// learning rate, which is η₀ times the expected batch size.
+// InitialStep returns a text with the initial step size η₀, by which a client multiplies the noisy sum of its
+// gradients. If the batch size is constant, the text also has the learning rate for the mean gradient, as Python
+// libraries define it: η₀ times the expected batch size.
 func (s Spec) InitialStep() string {
 	text := fmt.Sprintf("step size η₀ = %g", s.Eta0)
 	if size, err := decimal.Count(s.SampleSize); err == nil {
@@ -148,10 +152,11 @@ func (s Spec) InitialStep() string {
 	return text
 }
 
-// Choose returns p's spec with values for the settings that open names, chosen for the budget epsilon, and a text
-// that describes these choices. The batch size and the number of rounds are those that the planner recommends, see
-// [plan.Plan.Recommend]. It does not set a noise multiplier: call [Prepared.Calibrate] after Choose. Of the data,
-// Choose uses only how many records each client holds and the number of the model's parameters.
+// Choose returns p's spec with values for the settings that open names, chosen for a training with the privacy budget
+// epsilon, and a text for the user that lists the choices. An open batch size is the one that the planner recommends
+// for epsilon (see [plan.Plan.Recommend]), unless open.Rounds gives the number of rounds. Choose does not set a noise
+// multiplier: if open.Noise is true, call [Source.Calibrate] with the result. Of the data, Choose uses only the
+// number of records of a client and the numbers of features and of model parameters.
 func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec, string, error) {
 	if err := p.made(); err != nil {
 		return Spec{}, "", err
@@ -334,10 +339,11 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 	return UsualStep(spec, config.Model.NumParams(), sigma, size, ran.Rounds*spec.Clients), nil
 }
 
-// UsualStep returns the initial step size η₀ that [Prepared.Choose] chooses, rounded to three digits, if the step
-// size falls to 0 during the training. spec gives the model, the features and the clipping norm. params is the number
-// of parameters, sigma the noise multiplier, size the mean sample size, and rounds the number of rounds of all
-// clients together.
+// UsualStep returns the initial step size η₀, rounded to three digits, that [Prepared.Choose] chooses for a training
+// whose step size falls to 0. It is the largest with which the noise of all rounds together moves the model by at
+// most a fixed distance, up to a limit for a single round. spec gives the model, the features and the clipping norm.
+// params is the number of parameters, sigma the noise multiplier, size the mean batch size, and rounds the number of
+// rounds of all clients together.
 func UsualStep(spec Spec, params int, sigma, size float64, rounds int) float64 {
 	furthest, most := float64(chosenWalk), float64(mostStep)
 	switch {
@@ -361,9 +367,10 @@ const enoughHeldOut = 500
 // than the sampling error of the held-out records.
 const smallBudget = 0.5
 
-// DefaultHoldout returns the default of Spec.Holdout: the fraction of a client's n training records that are held out
-// to measure the accuracy of models. It is [UsualHoldout], or less if n is so large that about 500 held-out records
-// are enough. Below ε = 0.5 it is half of that, because every training record matters more there.
+// DefaultHoldout returns the fraction of a client's n training records that is held out of training, to measure the
+// accuracy of models, if the user gives none (see Spec.Holdout). It is [UsualHoldout], or less if n is so large that
+// about 500 held-out records are enough. If the budget epsilon is below 0.5, the fraction is half of that, because
+// every training record matters more there.
 func DefaultHoldout(n int, epsilon float64) float64 {
 	part := min(UsualHoldout, digitsOf(enoughHeldOut/float64(max(n, 1)), 2))
 	if epsilon < smallBudget {

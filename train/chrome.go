@@ -11,21 +11,22 @@ import (
 	"proactivedp/sim"
 )
 
-// Trace writes the timeline of a run on the virtual clock while it runs, as JSON in the Trace Event Format, which
-// Perfetto and chrome://tracing can open (Google, "Trace Event Format", 2016). The server and each client have a
-// track. A microsecond in the file is a microsecond of the virtual clock. Only rounds and messages that are under way
-// are kept in memory. To get a trace, set Prepared.Trace before the run.
+// Trace writes the timeline of a run: when each client computes, waits or is away, and when messages are sent and
+// arrive. Open it in Perfetto or chrome://tracing to see, for example, why clients wait. It is JSON in the Trace
+// Event Format (Google, 2016) and is written while the run goes on. Times are those of the virtual clock, and a
+// microsecond in the file is a microsecond of that clock. Only rounds and messages that are under way are kept in
+// memory. To get a trace, set Prepared.Trace before the run.
 //
-//   - A client's track has its rounds, each with its number i, its sample size, and its lag i − k (by how many rounds
-//     the client's global model was behind). Aborted rounds are marked. Between rounds the track shows waits and
-//     absences.
-//   - The server's track is cut whenever the server broadcasts a global model v̂_k: the slice "to v̂_k" ends there.
-//     Every update that arrives is a mark, with an arrow from its round.
-//   - Arrivals of broadcasts are marks on the client's track. So are lost, resent and duplicated
-//     messages, and the client's departures and returns.
+//   - A client's track has its rounds, each with its number i, its sample size, and its lag i − k, where k is the
+//     number of the newest global model that the client has received. Aborted rounds are marked. Between rounds the
+//     track shows waits and absences.
+//   - The server's track is divided at each broadcast of a global model: v̂_k is the global model with the number k,
+//     and the slice "to v̂_k" ends when it is sent. Every update that arrives is a mark, with an arrow from its
+//     round.
+//   - Arrivals of broadcasts are marks on the client's track. So are lost, resent and duplicated messages, and the
+//     client's departures and returns.
 //
-// Use NewTrace to make one. The methods of a zero Trace return an error or, if they have no error result,
-// may panic.
+// Use NewTrace to make one. The methods of a zero Trace return an error or, if they have no error result, may panic.
 type Trace struct {
 	w       io.Writer
 	err     error  // the first error of writing
@@ -35,20 +36,22 @@ type Trace struct {
 	counts  TraceCounts
 }
 
-// TraceCounts has the numbers of rounds, updates and broadcasts in a trace.
+// TraceCounts has the numbers of rounds, updates (the noisy sums that clients send) and broadcasts (the global models
+// that the server sends) in a [Trace]. They are stored at the end of the trace's file.
 type TraceCounts struct {
-	Rounds     int `json:"rounds"` // completed rounds of all clients
-	Aborted    int `json:"rounds_aborted"`
+	Rounds     int `json:"rounds"`          // completed rounds of all clients
+	Aborted    int `json:"rounds_aborted"`  // rounds that a client left before their end; it begins them again later
 	Updates    int `json:"updates_arrived"` // updates that arrived, including duplicates
 	Broadcasts int `json:"broadcasts"`      // broadcasts sent, including those to a single client that returned
 }
 
-// MaxTraceRounds is the largest number of rounds, of all clients together, in a trace. Viewers cannot open larger
-// files.
+// MaxTraceRounds is the largest number of rounds in a [Trace], summed over all clients. Viewers cannot open the file
+// of a longer run.
 const MaxTraceRounds = 1 << 18
 
-// CheckTrace returns an error if a Trace (timeline) of the run cannot be written, because the run has no virtual
-// clock or has more than MaxTraceRounds rounds.
+// CheckTrace returns nil if the run can write a [Trace] (its timeline). It returns an error if the spec's runner is
+// not VirtualRunner, so that there is no virtual clock, or if all clients together have more than MaxTraceRounds
+// rounds.
 func (p *Prepared) CheckTrace() error {
 	if err := p.made(); err != nil {
 		return err
@@ -64,8 +67,9 @@ func (p *Prepared) CheckTrace() error {
 	return nil
 }
 
-// NewTrace begins a trace of a run with the given number of clients, and writes it to w. The output is complete after
-// Close. NewTrace panics if w is nil or clients is not in [1, MaxTraceRounds].
+// NewTrace begins a trace of a run with the given number of clients, and writes it to w. Set Prepared.Trace to it,
+// run the training, and call Close, which completes the file. NewTrace panics if w is nil or clients is not in [1,
+// MaxTraceRounds].
 func NewTrace(w io.Writer, clients int) *Trace {
 	if w == nil {
 		panic("train: a trace without a writer")
@@ -83,7 +87,8 @@ func NewTrace(w io.Writer, clients int) *Trace {
 	return t
 }
 
-// Close ends the trace. It returns the first error of writing it.
+// Close writes the end of the trace. Without Close, the file is incomplete. It returns the first error of all writes
+// since NewTrace. It does not close the writer.
 func (t *Trace) Close() error {
 	if err := t.made(); err != nil {
 		return err

@@ -28,8 +28,9 @@ const (
 	roundWork      = 50_000
 )
 
-// Work returns an estimate of the floating-point operations of the whole run. Progress bars take this number as 100
-// %.
+// Work returns an estimate of the floating-point operations of the whole training: gradients, noise and updates of
+// all clients. Use it to compare the costs of runs, or as the 100 % of a progress bar. Evaluations are not included,
+// see [Prepared.Judging].
 func (p *Prepared) Work() float64 {
 	run := p.Config.Run()
 	client := float64(run.Computed)*p.Config.FLOPs() +
@@ -37,14 +38,14 @@ func (p *Prepared) Work() float64 {
 	return client * float64(p.Config.Clients())
 }
 
-// Judging returns an estimate of the floating-point operations that one evaluation of the model on p.Test takes. One
-// row is assumed to take a third of the operations of a gradient.
+// Judging returns an estimate of the floating-point operations of one evaluation of the model on p.Test, to be added
+// to [Prepared.Work]. Evaluating one row is assumed to take a third of the operations of one gradient.
 func (p *Prepared) Judging() float64 {
 	return float64(p.Test.Len()) * p.Config.FLOPs() / 3
 }
 
-// Progress returns an observer for Prepared.Run. At each broadcast (new global model), it calls report with the
-// fraction of the run that is done.
+// Progress returns an observer to pass to [Prepared.Run]. At each broadcast (new global model), the observer calls
+// report with the fraction of the run that is done, in [0, 1].
 func (p *Prepared) Progress(report func(part float64)) sim.Observer {
 	computed := float64(p.Config.Run().Computed)
 	return func(b sim.Broadcast) { report(float64(b.GradComps) / computed) }
@@ -96,9 +97,9 @@ func total(parts []sim.Part) int64 {
 	return int64(sum)
 }
 
-// Fits returns an error if the run would need more memory than limit: the largest memory of the whole process in
-// bytes, including the memory in use now. If limit is 0, it is the limit of the machine, the control group or
-// GOMEMLIMIT.
+// Fits returns nil if there is enough memory for the run with the settings perf, and otherwise an error with the
+// estimate. limit is the largest number of bytes that the whole process may use, including the memory in use now. If
+// limit is 0, Fits uses the limit of the machine, the control group (cgroup) or GOMEMLIMIT, whichever is smallest.
 func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	if err := p.made(); err != nil {
 		return err
@@ -112,8 +113,9 @@ type Cost struct {
 	Memory int64   // bytes, at most
 }
 
-// Cost returns an estimate of the work and the memory of the run with the given number of workers, if its model is
-// evaluated the given number of times.
+// Cost returns an estimate of the work and the memory of the run if workers goroutines compute gradients, and if the
+// model is evaluated evaluations times on p.Test. Use it to decide how many runs fit into the memory at the same
+// time.
 func (p *Prepared) Cost(evaluations, workers int) Cost {
 	return Cost{
 		Work:   p.Work() + float64(evaluations)*p.Judging(),

@@ -13,16 +13,17 @@ import (
 	"proactivedp/models"
 )
 
-// Description is the content of the JSON file next to the weights of an exported model: the layers, with the names
-// and shapes of their weights, and the header of the model's file ([Saved]). With it, another program can prepare
-// records and evaluate the model. Image features are not described; only this program computes them.
+// Description is the content of the JSON file that [Saved.Export] writes next to the weights of an exported model:
+// the layers, with the names and shapes of their weights, and the header of the model's file ([Saved]). With it, a
+// program in another language can prepare records and evaluate the model. How image features (Spec.FeatureMap) are
+// computed is not described; only this program computes them.
 type Description struct {
 	Layers []models.Layer `json:"layers"`
 	*Saved
 }
 
-// ExportFormats returns the file formats that Export writes. The name of a format, after a dot, is also
-// the ending of its files, such as .npz.
+// ExportFormats returns the file formats that [Saved.Export] writes: npz, safetensors and onnx. The ending of a
+// file's name, such as .npz, chooses its format.
 func ExportFormats() []string { return []string{"npz", "safetensors", "onnx"} }
 
 // exports write a model in a format, by the ending of its files.
@@ -34,8 +35,9 @@ var exports = map[string]func(io.Writer, exported) error{
 
 const onnxEnding = ".onnx"
 
-// CheckExport returns the path of the description that Export writes next to path: the same name with the ending
-// .json. It returns an error if Export cannot write a file with path's ending.
+// CheckExport returns nil if [Saved.Export] can write a file with the ending of path: .npz, .safetensors or .onnx.
+// Call it before a long training, to find a wrong ending early. about is the path of the JSON file ([Description])
+// that Export writes next to path: path with the ending .json.
 func CheckExport(path string) (about string, err error) {
 	ending := filepath.Ext(path)
 	if exports[ending] == nil {
@@ -44,12 +46,14 @@ func CheckExport(path string) (about string, err error) {
 	return strings.TrimSuffix(path, ending) + ".json", nil
 }
 
-// Export writes the model to path, and its Description as JSON to a file of the same name that ends in .json. It
-// writes both or neither. The ending of path chooses the format. A .npz or .safetensors file has the weights, as
-// float32 arrays. An .onnx file has the whole computation: from float64 columns, before they are normalised, to the
-// probabilities of the labels, or to the value of a regression. In an .onnx file, a value outside its bounds always
-// counts as the nearer bound, even if Normalised returns an error for such values. Only models that take rows of
-// features and have dense layers can be written as .onnx. s must come from OpenModel.
+// Export writes the model to path for use in other programs, and its [Description] to a file of the same name that
+// ends in .json. It writes both or neither. The ending of path chooses the format. A .npz or .safetensors file has
+// only the weights, as float32 arrays. An .onnx file has the whole computation: from the columns of a record as
+// float64, before they are normalised, to the probabilities of the labels or, for regression, to the predicted value.
+// Only models that take rows of features and have dense layers can be written as .onnx.
+//
+// If the columns were normalised from public bounds, a value outside its bounds counts as the nearer bound in an
+// .onnx file, even where [Saved.Normalised] returns an error instead. s must come from OpenModel.
 func (s *Saved) Export(path string) error {
 	if err := s.opened(); err != nil {
 		return err

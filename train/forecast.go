@@ -23,25 +23,27 @@ import (
 )
 
 // Forecast is the result of [Prepared.Forecast]: the expected time, memory and privacy guarantee of a training that
-// has not run.
+// has not run. The command train --dry-run prints it.
 type Forecast struct {
-	DryRun      bool         `json:"dry_run"` // always true; shows that this is a Forecast and not a Report
-	Parameters  int          `json:"parameters"`
-	Rounds      int          `json:"rounds"` // per client
-	Updates     int          `json:"updates"`
-	GradComps   int          `json:"grad_computations"` // per client
-	Remainder   int          `json:"remainder"`         // gradients of K that are left over, too few for a round
+	DryRun     bool `json:"dry_run"` // always true; shows that this is a Forecast and not a Report
+	Parameters int  `json:"parameters"`
+	Rounds     int  `json:"rounds"`            // per client
+	Updates    int  `json:"updates"`           // the rounds of all clients together
+	GradComps  int  `json:"grad_computations"` // gradients that each client computes
+	// Remainder is the number of gradients of Spec.GradComps that are left over, because they are too few for a
+	// round.
+	Remainder   int          `json:"remainder"`
 	FLOPs       float64      `json:"flops_per_gradient"`
-	TotalFLOPs  float64      `json:"flops"` // operations of all gradients of all clients
-	Memory      []sim.Part   `json:"memory"`
+	TotalFLOPs  float64      `json:"flops"`                // operations of all gradients of all clients
+	Memory      []sim.Part   `json:"memory"`               // what needs memory, and how much
 	MemoryBytes int64        `json:"memory_bytes"`         // the peak: the sum of all parts of Memory
 	Computing   int          `json:"gradients_at_a_time"`  // how many batches are computed at the same time
 	Speed       float64      `json:"gradients_per_second"` // measured gradients per second of each batch
 	Seconds     float64      `json:"seconds_expected"`     // expected seconds of the training loop
-	Privacy     claim.Report `json:"privacy"`
-	Synthetic   bool         `json:"synthetic_data"`
-	DataNote    string       `json:"data_note,omitempty"`
-	Notes       []string     `json:"notes,omitempty"`
+	Privacy     claim.Report `json:"privacy"`              // the guarantee that the run will have
+	Synthetic   bool         `json:"synthetic_data"`       // whether the data is generated, see data.Dataset
+	DataNote    string       `json:"data_note,omitempty"`  // what else a reader must know about the data
+	Notes       []string     `json:"notes,omitempty"`      // unusual settings, see Spec.Notes
 	Spec        Spec         `json:"config"`
 }
 
@@ -61,8 +63,9 @@ const sharing = 0.92
 // programBytes is about how much memory the program takes before it loads anything.
 const programBytes = 32 << 20
 
-// Forecast returns the expected time, memory and privacy of the run without training. It measures how long a gradient
-// takes on this machine. It returns an error if the run's ε would be above Spec.TargetEpsilon.
+// Forecast returns the expected time, memory and privacy of the run without training. For the time, it computes
+// gradients of the model for a moment on this machine. perf has the settings with which the run will be computed,
+// such as the number of goroutines. Forecast returns an error if the run's ε would be above Spec.TargetEpsilon.
 func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, error) {
 	gradient, rest, err := p.Rates()
 	if err != nil {
@@ -105,8 +108,8 @@ func (p *Prepared) seconds(perf sim.Perf, gradient, rest float64) float64 {
 	return float64(p.Config.Clients()) * (float64(run.Computed)*gradient + float64(run.Rounds)*rest) / speed
 }
 
-// Seconds returns the expected time of the training loop in seconds, with the settings perf. It measures how long a
-// gradient takes.
+// Seconds returns the expected time of the training loop in seconds, on this machine and with the settings perf (such
+// as the number of goroutines). For that, it computes gradients of the model for a moment.
 func (p *Prepared) Seconds(perf sim.Perf) (float64, error) {
 	gradient, rest, err := p.Rates()
 	if err != nil {
@@ -115,8 +118,9 @@ func (p *Prepared) Seconds(perf sim.Perf) (float64, error) {
 	return p.seconds(perf, gradient, rest), nil
 }
 
-// SecondsAlone returns the expected seconds in which one processor trains and then evaluates the model. It measures
-// how long a gradient takes.
+// SecondsAlone returns the expected time in seconds if one processor core trains and then evaluates the model once on
+// p.Test. Use it to estimate the time of many runs if each core computes one run at a time. It measures the time of a
+// gradient on this machine.
 func (p *Prepared) SecondsAlone() (float64, error) {
 	gradient, rest, err := p.Rates()
 	if err != nil {
@@ -127,9 +131,10 @@ func (p *Prepared) SecondsAlone() (float64, error) {
 	return float64(p.Config.Clients())*training + float64(p.Test.Len())*gradient/3, nil // see Judging
 }
 
-// Rates measures how long a client's round takes on this machine: the seconds of one gradient, and the seconds of
-// everything else (the noise, and the updates of the client's and the server's model). It uses batches of the run's
-// mean size. A network computes examples in blocks, so a single example would take as long as a whole block.
+// Rates measures on this machine, in seconds, how long a client's round takes. gradient is the time of one gradient.
+// rest is the time of everything else in a round: the noise, and the updates of the client's and the server's model.
+// So a round with s records takes about s·gradient + rest. Rates measures batches of the run's mean size, because a
+// network computes examples in blocks, and a single example would take as long as a whole block.
 func (p *Prepared) Rates() (gradient, rest float64, err error) {
 	if err := p.made(); err != nil {
 		return 0, 0, err
@@ -195,7 +200,8 @@ func dataBytes(d *data.Dataset) int64 {
 	return 4 * int64(words)
 }
 
-// WriteText writes the forecast as text.
+// WriteText writes the forecast to w as a text of about ten lines: privacy, numbers of rounds and gradients, expected
+// time, and memory.
 func (f *Forecast) WriteText(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err
@@ -236,7 +242,8 @@ func (f *Forecast) made() error {
 	return nil
 }
 
-// WriteStatement writes the full privacy statement of the run that is planned.
+// WriteStatement writes to w the privacy statement that the planned run would have: its ε per record and per client
+// by each accountant, and the conditions under which they hold. The line in [Forecast.WriteText] is its short form.
 func (f *Forecast) WriteStatement(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err

@@ -20,8 +20,9 @@ import (
 // maxInitialHead is how much a file of weights may have besides twice its float32 numbers, in bytes.
 const maxInitialHead = 1 << 20
 
-// InitialNote returns a sentence for reports if the training begins with weights from a file: which file they come
-// from, and that ε does not cover how they were made. It returns "" if the training begins with the default model.
+// InitialNote returns a sentence for reports if the training begins with weights from a file (Spec.Initial): which
+// file it is, and that ε does not cover how these weights were made. It returns "" if the training begins with the
+// default model.
 func (s Spec) InitialNote() string {
 	if s.Initial == "" {
 		return ""

@@ -18,9 +18,10 @@ type inputs struct {
 	scale    float64 // see Spec.InputScale
 }
 
-// ParseFeatures reads the name and the options of fixed image features (features that are computed without training).
-// The text is hog:CELL:BINS or scatter[:OPTION=VALUE…], see packages data/hog and data/scatter. The result computes
-// the features of a data set.
+// ParseFeatures reads the text of Spec.FeatureMap, which chooses image features that are fixed, so that computing
+// them costs no privacy. The text is hog:CELL:BINS (histograms of gradient directions, see package data/hog) or
+// scatter[:OPTION=VALUE…] (wavelet features, see package data/scatter). The result computes the features of a data
+// set: see [data.Dataset.Featured].
 func ParseFeatures(text string) (data.FeatureMap, error) {
 	if text == scatter.Name || strings.HasPrefix(text, scatter.Name+":") {
 		return scatter.Parse(text)

@@ -11,22 +11,25 @@ import (
 	"proactivedp/models"
 )
 
-// Judge returns a function that evaluates the model with given parameters on p.Test. The function returns the spec's
-// metric, which is usually the accuracy.
+// Judge returns a function that evaluates a model on p.Test (the test set or, if the spec holds records out, the
+// held-out records). Its argument has the parameters of the model. Its result is the value of Spec.Metric, which is
+// the accuracy by default. The function is not safe for concurrent use: call Judge once for each goroutine.
 func (p *Prepared) Judge() func(params []float32) float64 { return p.JudgeOn(p.Test) }
 
-// JudgeOn returns a function that evaluates the model with given parameters on the given rows of p's data. The
-// function returns the spec's metric, which is usually the accuracy.
+// JudgeOn does the same as [Prepared.Judge], but its function evaluates the model on the given rows of p's data
+// instead of p.Test, for example on the test rows of one client.
 func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
 	metric, scratch := p.Spec.MetricOf(), p.Config.Model.NewScratch()
 	return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
 }
 
-// Baseline returns the best value of the spec's metric (Spec.Metric) on rows that is possible without looking at
-// their features: see [models.Metric.Baseline].
+// Baseline returns the best value of Spec.Metric that a prediction can reach on rows without looking at their
+// features. For the accuracy it is the fraction of the most frequent class. A model that is not better has learnt
+// nothing. See [models.Metric.Baseline].
 func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.MetricOf().Baseline(rows) }
 
-// MetricOf returns the metric by which models of the spec are compared (Spec.Metric). The spec must be valid.
+// MetricOf returns Spec.Metric, or its default, in parsed form: the metric by which models with these settings are
+// compared. The spec must be valid (see [Spec.Validate]).
 func (s Spec) MetricOf() models.Metric {
 	metric, _ := models.ParseMetric(s.Metric)
 	if s.Metric == "" && IsRegression(s.Model) {
@@ -35,16 +38,17 @@ func (s Spec) MetricOf() models.Metric {
 	return metric
 }
 
-// IsAccuracy reports whether the metric by which models of the spec are compared (Spec.Metric) is the accuracy.
+// IsAccuracy reports whether models with these settings are compared by their accuracy: whether Spec.Metric is the
+// accuracy, given or by default.
 func (s Spec) IsAccuracy() bool { return s.MetricOf() == (models.Metric{}) }
 
-// MetricName returns the name of the metric by which models of the spec are compared (Spec.Metric, or its default).
+// MetricName returns the name of Spec.Metric, or of its default, for use in texts, such as "balanced accuracy".
 func (s Spec) MetricName() string {
 	return strings.NewReplacer("-", " ", ":", " ").Replace(s.MetricOf().String())
 }
 
-// MetricValue has the value of the spec's metric (Spec.Metric) for a model, and the baseline: the best value that is
-// possible without looking at the features.
+// MetricValue has the value of Spec.Metric for a model, and the baseline to compare it with: the best value that is
+// possible without looking at the features of the records.
 type MetricValue struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -69,7 +73,8 @@ func (m *MetricValue) writeText(w io.Writer) error {
 	return err
 }
 
-// JudgedOn says in words on which records the accuracy is computed: the test set or held-out training rows.
+// JudgedOn returns "held-out training rows" if Spec.Holdout is above 0, and otherwise "test set". Reports say with it
+// on which rows the accuracy was measured.
 func (s Spec) JudgedOn() string {
 	if s.Holdout > 0 {
 		return "held-out training rows"
@@ -77,16 +82,16 @@ func (s Spec) JudgedOn() string {
 	return "test set"
 }
 
-// JudgedRows has counts of the rows on which an accuracy was measured. They show whether the accuracy is reliable. On
-// few distinct rows it is not: [data.SplitByRecord] puts all copies of a record either into the training set or into
-// the test set, so another seed can give a very different accuracy.
+// JudgedRows has counts of the rows on which an accuracy was measured. They show whether the accuracy is reliable.
+// With fewer than about 200 distinct rows, or if one record is more than a tenth of the rows, another seed can give a
+// very different accuracy: [data.SplitByRecord] puts all copies of a record on the same side of the split.
 type JudgedRows struct {
-	TestRows     int `json:"test_rows"`
-	DistinctRows int `json:"distinct_rows"` // number of distinct records among them
+	TestRows     int `json:"test_rows"`     // all rows on which the accuracy was measured
+	DistinctRows int `json:"distinct_rows"` // number of different records among these rows
 	MostCopies   int `json:"most_copies"`   // number of copies of the most frequent record
 }
 
-// RowsOf counts rows: all of them, the distinct ones, and the copies of the most frequent one.
+// RowsOf returns the counts for rows, which are the test rows or the held-out rows of a run.
 func RowsOf(rows data.Subset) JudgedRows {
 	distinct, copies := rows.Distinct()
 	return JudgedRows{rows.Len(), distinct, copies}
@@ -99,8 +104,9 @@ const (
 	largestShare = 0.1
 )
 
-// Warning returns a warning with advice if the test rows, or the held-out rows if heldOut is true, are too few or too
-// similar. Otherwise it returns "".
+// Warning returns a warning with advice if there are fewer than 200 distinct rows, or if one record is more than 10 %
+// of the rows. Otherwise, and if there are no rows, it returns "". heldOut says that the rows are held-out training
+// rows and not test rows. The advice depends on it.
 func (r JudgedRows) Warning(heldOut bool) string {
 	share := float64(r.MostCopies) / float64(r.TestRows)
 	if r.TestRows == 0 || r.DistinctRows >= fewDistinct && share <= largestShare {
@@ -116,32 +122,32 @@ func (r JudgedRows) Warning(heldOut bool) string {
 		decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, why, larger)
 }
 
-// Judgement has the numbers that a reader needs to interpret an accuracy, such as the baseline. If most rows are of
-// one class, even a model that has learnt nothing can have a high accuracy. These numbers depend on the test or
-// held-out rows, which the ε of the training does not cover. See [models.Evaluation].
+// Judgement has the numbers that a reader needs to interpret a classifier's accuracy, such as the accuracy of always
+// predicting the most frequent class. If most rows are of one class, even a model that has learnt nothing can have a
+// high accuracy. These numbers depend on the test or held-out rows, which the ε of the training does not cover.
 type Judgement struct {
 	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
-	BeatsMajority bool     `json:"beats_majority"`
-	Loss          *float64 `json:"test_loss"` // the mean objective, including any penalty; null if it is not finite
+	BeatsMajority bool     `json:"beats_majority"` // whether the model's accuracy is above MajorityShare
+	Loss          *float64 `json:"test_loss"`      // the mean objective, including any penalty; null if it is not finite
 	ClassMetrics
 }
 
-// Accuracy is the fraction of test or held-out rows that a classifier predicts correctly. In the JSON of a report it
-// is the first key.
+// Accuracy is the fraction of test or held-out rows that a classifier predicts correctly. It is a struct so that a
+// report that embeds it has this number as the first key of its JSON.
 type Accuracy struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 }
 
-// Regression is the result of a regression model on the test or held-out rows. The numbers depend on these rows,
-// which the ε of the training does not cover. Targets and predictions outside the bounds count as the nearer bound.
+// Regression has the errors of a regression model on the test or held-out rows. The numbers depend on these rows,
+// which the ε of the training does not cover. A target or a prediction outside Bounds counts as the nearer bound.
 type Regression struct {
 	models.Regression
-	Loss   *float64          `json:"test_loss"` // the mean objective, for targets on the scale [-1, 1]; null if not finite
-	Bounds data.TargetBounds `json:"target_bounds"`
+	Loss   *float64          `json:"test_loss"`     // the mean objective, for targets on the scale [-1, 1]; null if not finite
+	Bounds data.TargetBounds `json:"target_bounds"` // the public bounds of the targets
 }
 
-// RegressionWarning is the warning about a regression model whose predictions are no better than the
-// mean of the targets.
+// RegressionWarning is the warning that reports print about a regression model whose predictions are no better than
+// always predicting the mean of the targets.
 const RegressionWarning = "the model is NOT better than always predicting the mean target of these rows; narrower " +
 	"--target-bounds or a smaller --learning-rate may help"
 
@@ -156,7 +162,7 @@ func (r *Regression) writeText(w io.Writer) error {
 	return err
 }
 
-// ClassMetrics has the metrics of a classifier other than its accuracy, as [models.Evaluation] computes
+// ClassMetrics has the metrics of a classifier other than its accuracy, as [models.Evaluation] defines and computes
 // them on the test or held-out rows.
 type ClassMetrics struct {
 	AUC              *float64      `json:"auc"` // see models.Evaluation; null if it is not defined
@@ -174,7 +180,8 @@ type ClassResult struct {
 	models.ClassResult
 }
 
-// ClassMetricsOf returns the metrics of an evaluation. labels are the labels of its classes.
+// ClassMetricsOf returns the metrics of an evaluation in the form in which reports have them. labels has the label of
+// each class, in the order of the classes.
 func ClassMetricsOf(e models.Evaluation, labels []string) ClassMetrics {
 	m := ClassMetrics{AUC: e.AUC, BalancedAccuracy: e.BalancedAccuracy, F1: e.F1, LogLoss: e.LogLoss, Confusion: e.Confusion}
 	for c := range e.Confusion {
@@ -232,12 +239,13 @@ func (p *Prepared) judgement(params []float32) judged {
 		ClassMetrics: ClassMetricsOf(*e, classNames(p.Test.Data))}, nil}
 }
 
-// MajorityWarning is the warning about a model whose accuracy is no better than that of always predicting the most
-// frequent class.
+// MajorityWarning is the warning that reports print about a classifier whose accuracy is no better than that of
+// always predicting the most frequent class.
 const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing; if a class is " +
 	"rare, --class-weights can help"
 
-// BaselineWarning returns the warning about a model whose value of the spec's metric is no better than the baseline.
+// BaselineWarning returns the text to print if a model is no better than the baseline (see [Prepared.Baseline]). It
+// does not check whether that is so. The text depends on Spec.Metric and on whether the model is one of regression.
 func (s Spec) BaselineWarning() string {
 	if s.IsAccuracy() {
 		return MajorityWarning
@@ -264,7 +272,8 @@ func (j Judgement) writeText(w io.Writer) error {
 // mostClassesShown is the largest number of classes that a text lists one by one.
 const mostClassesShown = 10
 
-// WriteText writes the metrics in one line, followed by a line for each class if there are at most 10 classes.
+// WriteText writes the metrics to w in one line, followed by a line with recall and precision for each class if there
+// are at most 10 classes.
 func (m ClassMetrics) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "other metrics   balanced accuracy %.4f, F1 %.4f, %s, %s\n", m.BalancedAccuracy, m.F1,
 		defined("AUC", m.AUC), defined("log loss", m.LogLoss)); err != nil || len(m.PerClass) > mostClassesShown {

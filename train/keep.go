@@ -16,25 +16,31 @@ import (
 	"proactivedp/sim"
 )
 
-// Keep says where and how often a training writes checkpoints, and from which checkpoint it continues.
+// Keep says where and how often a training writes checkpoints (files with its state), and from which checkpoint it
+// continues. Pass it to [Prepared.TrainKept] or [Prepared.RunKept]. The zero value means no checkpoints.
 type Keep struct {
-	Path  string      // the file of the newest checkpoint; "" means no checkpoints
-	Key   []byte      // key of the checkpoints, see sim.WriteCheckpoint; nil if there is none
-	Every int         // server updates from one checkpoint to the next, ≥ 0; 0 means by time: at least half a minute
+	Path string // the file of the newest checkpoint; "" means no checkpoints
+	Key  []byte // secret key that protects checkpoints from forgery, see sim.WriteCheckpoint; nil means none
+	// Every is the number of updates of the server from one checkpoint to the next, ≥ 0. 0 means that the time
+	// decides: a checkpoint is written at most every half a minute, and less often if writing takes long.
+	Every int
 	From  *Checkpoint // the checkpoint to continue from; nil if the run starts from the beginning
 
 	// watched, unless it is nil, is saved together with the state. It is what an observer has
 	// computed from the broadcasts so far.
 	watched any
-	// Aside says that checkpoints are needed only to continue a run that was stopped. Then none is written at the
-	// beginning or the end of the run.
+	// Aside says that the checkpoint is a temporary file in a folder that only the caller uses, needed only to
+	// continue a run that was stopped. Then no checkpoint is written at the beginning or the end of the run, the file
+	// is not locked, and an unfinished run in it may be overwritten.
 	Aside bool
 }
 
-// For returns a copy of k for a run of p. Checkpoints of the run also save the value to which watched points, for
-// example the numbers that an observer collects; watched may be nil. If the run can continue from the checkpoint
-// k.From, For sets *watched to the saved value. Otherwise the copy's From is nil. If runs of p's spec cannot write
-// checkpoints (see Spec.CanKeep), For returns a zero Keep.
+// For returns a copy of k that fits the run p. Call it if k.From may be the checkpoint of another run, for example in
+// a folder with stored results. If k.From is not of this run, the copy's From is nil, so that the run starts from the
+// beginning. If runs of p's spec cannot write checkpoints (see [Spec.CanKeep]), For returns a zero Keep.
+//
+// watched is a pointer to what an observer of the run collects, such as accuracies, or nil. Its value is saved in
+// each checkpoint as JSON. If the copy has a From, For sets *watched to the value that this checkpoint saved.
 func (k Keep) For(p *Prepared, watched any) Keep {
 	if p.Spec.CanKeep() != nil {
 		return Keep{}
@@ -47,8 +53,9 @@ func (k Keep) For(p *Prepared, watched any) Keep {
 	return k
 }
 
-// Forget removes the checkpoint file k.Path, if there is one. It also removes temporary files of a process that was
-// killed while it wrote this checkpoint.
+// Forget removes the checkpoint file k.Path, if there is one. Call it when the result of the run has been stored, so
+// that nobody needs the checkpoint any more. Forget also removes temporary files that a killed process left next to
+// it.
 func (k Keep) Forget() error {
 	if k.Path == "" {
 		return nil
@@ -78,18 +85,19 @@ type keeper struct {
 	alarm    *time.Timer // sets due
 }
 
-// Outcome is the result of a training: the result of package sim and, if the spec asks for it, the averaged model.
+// Outcome is the result of [Prepared.RunKept]: the result of package sim and, if Spec.Average asks for one, the
+// averaged model.
 type Outcome struct {
 	*sim.Result
-	// Averaged is the mean of global models (broadcasts) that Spec.Average asks for, or nil if Spec.Average asks for
-	// none. Broadcasts is the number of broadcasts in the mean. The mean is computed from messages that are sent to
-	// all clients, so it costs no privacy.
+	// Averaged is the mean of several global models of the run, by the rule Spec.Average, or nil if the spec has no
+	// such rule. Broadcasts is the number of global models in the mean. All these models are sent to all clients
+	// anyway and are part of the release, so their mean costs no privacy.
 	Averaged   []float32
 	Broadcasts int
 }
 
-// Model returns the final parameters of the training: the averaged model if there is one, and otherwise the last
-// model.
+// Model returns the parameters of the model to use or save: the averaged model if Spec.Average asks for one, and
+// otherwise the last global model.
 func (o *Outcome) Model() []float32 {
 	if o.Averaged != nil {
 		return o.Averaged
@@ -97,10 +105,13 @@ func (o *Outcome) Model() []float32 {
 	return o.Params
 }
 
-// RunKept runs the training to its end. It continues from a checkpoint and writes checkpoints, as k says. It also
-// returns the seconds of training, including those before the checkpoint. If ctx is cancelled, it writes a checkpoint
-// before it returns the error. If the run is finished and only its last checkpoint cannot be written, it returns both
-// an outcome and an error.
+// RunKept runs the training to its end, and continues from a checkpoint and writes checkpoints as k says. Use
+// [Prepared.TrainKept] to get a report as well. RunKept calls observe, unless it is nil, with each global model that
+// the server broadcasts. perf has the settings for the speed, which do not change the result. The float64 result is
+// the time of the training in seconds, including the time before the checkpoint.
+//
+// If ctx is cancelled, RunKept writes a checkpoint before it returns the error. If the run is finished and only its
+// last checkpoint cannot be written, it returns both an outcome and an error.
 func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Observer,
 	k Keep) (*Outcome, float64, error) {
 	if err := p.made(); err != nil {

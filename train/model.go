@@ -200,8 +200,9 @@ func kindOf(name string) (modelKind, error) {
 		hint)
 }
 
-// FullName returns a model's name with the defaults that the name leaves out: for "mlp" it returns "mlp:32", with the
-// width of the hidden layer. It returns an unknown name unchanged.
+// FullName returns a model's name with the defaults that the name leaves out. For example, FullName("mlp") returns
+// "mlp:32", where 32 is the width of the hidden layer. It returns an unknown name unchanged. Two names mean the same
+// model if their full names are equal.
 func FullName(name string) string {
 	if k, err := kindOf(name); err == nil {
 		return k.name
@@ -209,7 +210,9 @@ func FullName(name string) string {
 	return name
 }
 
-// ModelNames returns the names of all models. Multi-layer perceptrons are listed without widths.
+// ModelNames returns the names of all models that Spec.Model may have, for lists and help. Multi-layer perceptrons
+// are listed as mlp and mlp-relu, without the widths of their hidden layers, which a name may add (see package
+// models/mlp).
 func ModelNames() []string {
 	var names []string
 	for _, k := range modelKinds {
@@ -218,19 +221,20 @@ func ModelNames() []string {
 	return names
 }
 
-// IsRegression reports whether the named model learns targets, which are real numbers, instead of classes.
+// IsRegression reports whether the named model predicts a real number (the target of a record) instead of a class.
 func IsRegression(name string) bool { return name == Linear }
 
-// IsNetwork reports whether a model is a neural network.
+// IsNetwork reports whether the named model is a neural network, such as "lenet" or "mlp", and not a linear model.
 func IsNetwork(name string) bool {
 	k, err := kindOf(name)
 	return err == nil && k.network
 }
 
-// Kernels returns the class of the float32 kernels (the set of processor instructions in use) if the bits of the
-// run's result depend on it, and otherwise "". Two classes give other bits than the rest: the portable kernels, which
-// round products in networks and in some image features, and matrix tiles (AMX), which compute some sums of large
-// networks from parts of numbers. All other classes agree with each other.
+// Kernels returns the class of the float32 kernels in use (the variant of the arithmetic code, for one set of
+// processor instructions, see internal/cpu) if the bits of the run's result depend on it, and otherwise "". Stored
+// results and checkpoints contain this name, so that a machine with other bits does not continue them. Two classes
+// give other bits than the rest: the portable kernels, for networks and some image features, and the matrix tiles
+// (AMX), for large networks.
 func (s Spec) Kernels() string {
 	k, err := kindOf(s.Model)
 	class := f32.Kernels()
@@ -242,7 +246,8 @@ func (s Spec) Kernels() string {
 	return ""
 }
 
-// ModelTitle returns the name of a model as it is shown in plots.
+// ModelTitle returns the title that plots show for the named model, such as "LeNet". It returns an unknown name
+// unchanged.
 func ModelTitle(name string) string {
 	k, err := kindOf(name)
 	if err != nil {

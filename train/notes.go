@@ -11,11 +11,12 @@ import (
 )
 
 // Secret reports whether nobody knows the seed of the noise: it comes from the operating system (SeedFromOS), or each
-// client draws its own (DistributedRunner). Only such a run is a release. A run with a numbered seed is a simulation:
-// whoever knows the seed can subtract the noise.
+// client draws its own (DistributedRunner). Only then does (ε, δ) protect the records, so that the model may be
+// published. A run with a numbered seed is only a simulation: whoever knows the seed can subtract the noise.
 func (s Spec) Secret() bool { return s.SeedFromOS || s.Runner == DistributedRunner }
 
-// Notes returns sentences for reports, about unusual settings of the spec that a reader of the results must know.
+// Notes returns sentences for a report that warn its reader of unusual settings of the spec, for example that class
+// weights are not covered by ε. It returns nil if there is nothing to say.
 func (s Spec) Notes() []string {
 	var notes []string
 	if data.Partition(s.Partition).Skewed() {
@@ -74,7 +75,8 @@ func (s Spec) Notes() []string {
 	return notes
 }
 
-// StepText returns the step size as a formula in t, the number of gradients that a client has computed so far.
+// StepText returns the step size of the spec's schedule as a formula for plots and reports, such as 0.1/(1+0.001t).
+// In it, t is the number of gradients that a client has computed so far, and K the number that it computes in all.
 func (s Spec) StepText() string {
 	switch sim.Decay(s.Schedule) {
 	case sim.LinearDecay:

@@ -9,11 +9,13 @@ import (
 	"proactivedp/sim"
 )
 
-// PrepareOwn prepares a client, 0 ≤ client < spec.Clients, of a training in which each client keeps its own records
-// (package cluster). s has only the records of this client, and the client uses all of them. records is the number of
-// records that the server assumes for every client. It determines only the defaults of the ridge penalty λ and of δ,
-// if the spec has none. Sampling and accounting use the number of records in s. The spec's Partition is not used. All
-// errors are reported together.
+// PrepareOwn prepares the work of one client of a training with separate processes, in which each client keeps its
+// own records (package cluster). The client's process calls it. s has only the records of this client, and the client
+// uses all of them. client is its number, 0 ≤ client < spec.Clients.
+//
+// records is the number of records that the server assumes for every client, because it does not know the real ones.
+// It determines only the ridge penalty λ and δ, where the spec leaves them to their defaults 1/N. Sampling and
+// accounting use the number of records in s. Spec.Partition is not used. All errors are reported together.
 func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

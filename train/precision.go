@@ -10,8 +10,8 @@ import (
 	"proactivedp/nn"
 )
 
-// Precisions returns the values of Spec.Precision (how exactly a network's numbers are multiplied), except for the
-// default "".
+// Precisions returns the values that Spec.Precision can have in addition to the default "" (float32): bf16 and
+// bf16x3. With them, large networks multiply numbers faster and less exactly, see nn.BF16 and nn.BF16x3.
 func Precisions() []string { return []string{string(nn.BF16), string(nn.BF16x3)} }
 
 // checkPrecision returns an error if the precision does not exist or is not for the model.

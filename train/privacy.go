@@ -13,8 +13,9 @@ import (
 	"proactivedp/sim"
 )
 
-// PlannedPrivacy returns the privacy guarantee that the run will have. It does not train. If ctx is cancelled, the
-// error is context.Cause(ctx).
+// PlannedPrivacy returns the privacy guarantee that the run will have, without training. With adaptive batch sizes,
+// every batch counts as the largest that a client may draw. Use [Prepared.ReleasedPrivacy] after the run. If ctx is
+// cancelled, the error is context.Cause(ctx).
 func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 	if err := p.made(); err != nil {
 		return claim.Report{}, err
@@ -28,9 +29,9 @@ func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 	})
 }
 
-// ReleasedPrivacy returns the privacy guarantee of a finished run, computed from the rounds that its clients
-// released. With adaptive batch sizes, its ε may be below that of PlannedPrivacy; otherwise the two are equal. If ctx
-// is cancelled, the error is context.Cause(ctx).
+// ReleasedPrivacy returns the privacy guarantee of a finished run. It counts the rounds that the clients really
+// released, which result lists. With adaptive batch sizes, the ε may be below that of [Prepared.PlannedPrivacy].
+// Otherwise the two are equal. If ctx is cancelled, the error is context.Cause(ctx).
 func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (claim.Report, error) {
 	if err := p.made(); err != nil {
 		return claim.Report{}, err

@@ -9,26 +9,24 @@ import (
 	"proactivedp/sim"
 )
 
-// Proxy returns the settings of a cheaper training, called a proxy, that has about the same accuracy. Use
-// it to compare settings without running them in full (Sander, Stock, Sablayrolles, "TAN without a burn",
-// arXiv 2210.03403, Section 3).
+// Proxy returns the settings of a cheaper training, called a proxy, that has about the same accuracy as a training of
+// s. Use it to compare settings without running each of them in full (Sander, Stock, Sablayrolles, "TAN without a
+// burn", arXiv 2210.03403, Section 3). f in (0, 1] is the fraction of the cost. [Prepared.ProxyFraction] returns a
+// good f.
 //
-// The batch size s and the noise multiplier σ are multiplied by f in (0, 1], the step size η₀ is divided
-// by f, and the number of rounds T stays the same. A round moves the parameters by η₀(G + σCn), where G is
-// the sum of the batch's clipped gradients, C the clipping norm, and n standard normal noise. G and σ
-// shrink by f and η₀ grows by 1/f, so the signal and the noise stay the same. Only the sampling error is
-// larger, because the batch is smaller. The cost is multiplied by f.
+// The batch size s and the noise multiplier σ are multiplied by f, the step size η₀ is divided by f, and the number
+// of rounds T stays the same. A round moves the parameters by η₀(G + σCn), where G is the sum of the batch's clipped
+// gradients, C the clipping norm, and n standard normal noise. G and σ shrink by f and η₀ grows by 1/f, so the signal
+// η₀G and the noise η₀σCn stay the same. Only the sampling error is larger, because the batch is smaller.
 //
-// β, the constant of the step size schedules linear and sqrt, is changed so that the step size falls in
-// the same way over the rounds: it is divided by f for linear and by √f for sqrt. Batch sizes are rounded
-// to whole records, and the ratio of the rounded sizes is used in place of f for everything else.
+// β, the constant of the step size schedules linear and sqrt, is changed so that the step size falls in the same way
+// over the rounds: it is divided by f for linear and by √f for sqrt. Batch sizes are rounded to whole records, and
+// the ratio of the rounded sizes is used instead of f for everything else.
 //
-// A proxy has little noise, so it costs far more privacy than the training whose accuracy it predicts: do
-// not publish it as private. It has no target ε.
-//
-// With f = 1 the proxy is the training itself. It is an error if the spec has no noise, if a batch would
-// have less than one record, or if the spec has settings that depend on the number of gradients in a round
-// (the delay sqrt, adaptive batch sizes).
+// A proxy has little noise, so it costs far more privacy than the training whose accuracy it predicts: do not publish
+// it as private. Its target ε is removed. With f = 1, Proxy returns s itself. Otherwise it is an error if s has no
+// noise, if a batch would have less than one record, or if s has settings that depend on the number of gradients in a
+// round (the delay sqrt, adaptive batch sizes).
 func (s Spec) Proxy(f float64) (Spec, error) {
 	if f == 1 {
 		return s, nil
@@ -112,13 +110,13 @@ const (
 // ratio is small, because sampling noise is concentrated in the directions that are learnt.
 const sampled = 0.01
 
-// ProxyFraction returns a fraction f in (0, 1] for [Spec.Proxy]. The proxy is a cheaper training, with f times the
-// batch size, that predicts the accuracy of p. Smaller batches add sampling noise. ProxyFraction returns the smallest
-// f at which this noise is small compared with the privacy noise. It returns a larger f if the work of the proxy
-// would otherwise be below a fixed amount. size is p's batch size.
+// ProxyFraction returns a fraction f in (0, 1] for [Spec.Proxy], which makes a cheaper training with f times the
+// batch size that predicts the accuracy of p. Smaller batches add sampling noise. f is the smallest fraction at which
+// this noise is small compared with the noise for privacy. f is larger if the work of the proxy would otherwise be
+// below a fixed amount, which takes at most about a second. size is p's batch size.
 //
 // coarse ≥ 1 makes proxies cheaper and less accurate: it multiplies the sampling noise that is allowed, and divides
-// the least work.
+// that fixed amount of work. Use 1 for the final comparison of settings.
 func (p *Prepared) ProxyFraction(size, coarse float64) float64 {
 	work := convexWork
 	if IsNetwork(p.Spec.Model) {

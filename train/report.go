@@ -18,45 +18,52 @@ import (
 	"proactivedp/sim"
 )
 
-// Report has the results of a finished training: accuracy, privacy, time and settings.
+// Report has the results of a finished training: accuracy, privacy, time and settings. [Prepared.Train] returns it,
+// and the command train --json prints it.
 type Report struct {
-	*Accuracy    `json:",omitempty"` // nil for a model of regression
-	Regression   *Regression         `json:"regression,omitempty"` // only of a model of regression
-	JudgedRows                       // the rows on which the accuracy was measured
-	JudgedOn     string              `json:"judged_on"`              // the kind of these rows: "test set" or "held-out training rows"
-	RowsWarning  string              `json:"rows_warning,omitempty"` // see JudgedRows.Warning
-	Metric       *MetricValue        `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
-	*Judgement   `json:",omitempty"` // the baseline and other numbers to interpret the accuracy; nil for regression
-	Rounds       int                 `json:"rounds"` // per client
-	Updates      int                 `json:"updates"`
-	GradComps    int                 `json:"grad_computations"`     // gradients of a client, by the spec's batch sizes
-	Remainder    int                 `json:"remainder"`             // gradients of K that are left over, too few for a round
-	GradCompsMin int                 `json:"grad_computations_min"` // fewest gradients of any client, if sample sizes adapt
-	GradCompsMax int                 `json:"grad_computations_max"`
-	Theta        float64             `json:"theta"`   // a client's largest sample size divided by its mean sample size; the largest of any client
-	MaxLag       int                 `json:"max_lag"` // by how many rounds a client's global model was behind at most
-	MeanLag      float64             `json:"mean_lag"`
-	VirtualTime  float64             `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 without a clock
-	Notes        []string            `json:"notes,omitempty"`
-	ParamsSHA256 string              `json:"params_sha256"`
-	ParamsNorm   float64             `json:"params_norm"`
-	Averaged     *Averaged           `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
-	Privacy      claim.Report        `json:"privacy"`
-	Releases     []dp.Release        `json:"releases"` // what the run published and the ε of a record counts, see claim.Released
-	Synthetic    bool                `json:"synthetic_data"`
-	DataNote     string              `json:"data_note,omitempty"`
-	DataSHA256   string              `json:"data_sha256"` // digest of the data set's content
-	Seconds      float64             `json:"seconds"`     // seconds of the training loop
-	Spec         Spec                `json:"config"`
+	*Accuracy   `json:",omitempty"` // nil for a model of regression
+	Regression  *Regression         `json:"regression,omitempty"` // only of a model of regression
+	JudgedRows                      // the rows on which the accuracy was measured
+	JudgedOn    string              `json:"judged_on"`              // the kind of these rows: "test set" or "held-out training rows"
+	RowsWarning string              `json:"rows_warning,omitempty"` // see JudgedRows.Warning
+	Metric      *MetricValue        `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
+	*Judgement  `json:",omitempty"` // the baseline and other numbers to interpret the accuracy; nil for regression
+	Rounds      int                 `json:"rounds"`            // per client
+	Updates     int                 `json:"updates"`           // rounds of all clients together
+	GradComps   int                 `json:"grad_computations"` // gradients that a client computes, by the spec's batch sizes
+	// Remainder is the number of gradients of Spec.GradComps that are left over, because they are too few for a
+	// round.
+	Remainder    int `json:"remainder"`
+	GradCompsMin int `json:"grad_computations_min"` // fewest gradients of any client, if sample sizes adapt
+	GradCompsMax int `json:"grad_computations_max"`
+	// Theta is θ: a client's largest sample size divided by its mean sample size, for the client with the largest
+	// ratio.
+	Theta        float64      `json:"theta"`
+	MaxLag       int          `json:"max_lag"`                   // by how many rounds a client's global model was behind at most
+	MeanLag      float64      `json:"mean_lag"`                  // mean number of rounds by which a client's global model was behind
+	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 without a clock
+	Notes        []string     `json:"notes,omitempty"`
+	ParamsSHA256 string       `json:"params_sha256"`      // digest of the last global model
+	ParamsNorm   float64      `json:"params_norm"`        // Euclidean norm of the last global model's parameters
+	Averaged     *Averaged    `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
+	Privacy      claim.Report `json:"privacy"`
+	// Releases lists the rounds that the run released and that the ε of a record counts, see claim.Released. Use them
+	// to compose the run with other releases of the same records.
+	Releases   []dp.Release `json:"releases"`
+	Synthetic  bool         `json:"synthetic_data"`
+	DataNote   string       `json:"data_note,omitempty"`
+	DataSHA256 string       `json:"data_sha256"` // digest of the data set's content
+	Seconds    float64      `json:"seconds"`     // seconds of the training loop
+	Spec       Spec         `json:"config"`
 
 	params []float32 // the final model
 }
 
-// Averaged is the part of a report about the averaged model: the mean of several of the run's global models, see
-// Spec.Average. The rest of the report is about the last global model.
+// Averaged is the part of a report about the averaged model: the mean of several of the run's global models, by the
+// rule Spec.Average. The rest of the report is about the last global model.
 type Averaged struct {
-	Rule         string `json:"rule"` // see Spec.Average
-	Broadcasts   int    `json:"broadcasts"`
+	Rule         string `json:"rule"`       // Spec.Average, such as "ema:0.99"
+	Broadcasts   int    `json:"broadcasts"` // number of global models in the mean
 	*Accuracy    `json:",omitempty"`
 	Regression   *Regression  `json:"regression,omitempty"`
 	Metric       *MetricValue `json:"metric,omitempty"` // the spec's metric, if it is not the accuracy
@@ -79,13 +86,15 @@ func (p *Prepared) averaged(o *Outcome) *Averaged {
 	}
 }
 
-// Train runs the training and returns its report. A long run shows a progress bar on progress, unless that is nil.
+// Train runs the training and returns its report. It is the usual way to run p. progress, unless it is nil, gets a
+// progress bar if the run is expected to be long. perf has the settings for the speed; they do not change the result.
+// Train returns an error and does not start if the run's ε would be above Spec.TargetEpsilon.
 func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer) (*Report, error) {
 	return p.TrainKept(ctx, perf, progress, Keep{})
 }
 
-// TrainKept runs the training as Train does, and writes checkpoints as keep says. If the run has finished and only
-// its last checkpoint could not be written, it returns both a report and an error.
+// TrainKept does the same as [Prepared.Train], but writes checkpoints and continues from a checkpoint, as keep says.
+// If the run has finished and only its last checkpoint could not be written, it returns both a report and an error.
 func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -110,8 +119,9 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 	return r, err
 }
 
-// Report returns the report of a finished run. seconds is how long the run took. If ctx is cancelled, the error is
-// context.Cause(ctx).
+// Report evaluates the models of a finished run on p.Test, computes the privacy that the run cost, and returns both
+// as a report. Use it after [Prepared.RunKept]; [Prepared.Train] does both. seconds is how long the run took, for the
+// report only. If ctx is cancelled, the error is context.Cause(ctx).
 func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64) (*Report, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -155,7 +165,8 @@ func (p *Prepared) releaseNotes(ledgers []dp.Ledger) []string {
 		"as any client's, so a record pays at most their ε, and maybe less"}
 }
 
-// DataSHA256 returns the digest of the data set's content, computed once.
+// DataSHA256 returns the SHA-256 of the content of the data set from which p was prepared, in hexadecimal. Two runs
+// with the same digest have the same data. The digest is computed only once.
 func (p *Prepared) DataSHA256() string { return p.source.Hash() }
 
 // sizesRun returns the smallest and the largest expected number of gradients of a client, and the
@@ -180,7 +191,8 @@ func (s Spec) stated() Spec {
 	return s
 }
 
-// WriteText writes the report as text.
+// WriteText writes the report to w as a text of a few lines: accuracy, privacy, warnings, and the numbers of rounds
+// and gradients.
 func (r *Report) WriteText(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err
@@ -248,7 +260,8 @@ training loop   %.3f s (%.4g rounds per second)
 	return report.WriteNotes(w, r.Notes)
 }
 
-// WriteStatement writes the full privacy statement of the run.
+// WriteStatement writes to w the full privacy statement of the run: its ε per record and per client by each
+// accountant, and the conditions under which they hold. [Report.WriteText] writes only one line about privacy.
 func (r *Report) WriteStatement(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err

@@ -28,8 +28,8 @@ import (
 // internal/sealed.
 var savedFormat = sealed.Format{Magic: "proactivedp model\n", Version: 1, Name: "model"}
 
-// Inputs describes the records that a model takes, as they are in a file: how to read them, and how to prepare them
-// in the same way as the training records.
+// Inputs describes the records on which a model was trained, as they were in their file: how to read a file, and how
+// to prepare its records in the same way. A saved model contains Inputs, so that it can be used on other files.
 type Inputs struct {
 	Features int         `json:"features"`
 	Columns  []string    `json:"columns,omitempty"` // names of the features; absent if they had none
@@ -37,38 +37,39 @@ type Inputs struct {
 	Labels   []string    `json:"labels"`            // the label of each class
 	// Target has the public bounds of the targets of a model of regression, which has no labels.
 	Target *data.TargetBounds `json:"target_bounds,omitempty"`
-	// Map says which labels the file had and the class of each, see data.ParseLabels. It is absent
-	// if the labels were those of a LIBSVM file with two classes.
-	Map    string       `json:"label_map,omitempty"`
+	// Map is the user's map from the labels in a file to classes, in the text form of data.ParseLabels. It is absent
+	// if the file was in LIBSVM form with two classes.
+	Map string `json:"label_map,omitempty"`
+	// Mapped has the constants by which each column was normalised. It is absent if the columns were not normalised.
 	Mapped *data.Affine `json:"normalised,omitempty"`
-	// Kinds says what the columns of a CSV file held, see table.ParseColumns. It is absent for
-	// numbers.
+	// Kinds says which columns of a CSV file were text, dates or other kinds than numbers, in the text form of
+	// table.ParseColumns. It is absent if all were numbers.
 	Kinds string `json:"column_kinds,omitempty"`
-	// LabelColumn is the name of the column of a CSV file that had the labels or targets. A file for
-	// predictions may have this column or not.
+	// LabelColumn is the name of the column of a CSV file that had the labels or targets. A file whose labels are to
+	// be predicted may have this column or not.
 	LabelColumn string `json:"label_column,omitempty"`
-	// Form is the form in which the file had the records. Other files to be labelled are read in the
-	// same form, unless an option says otherwise.
+	// Form says how the file was read, where that differs from the usual form. Files whose labels are to be predicted
+	// are read in the same form, unless an option says otherwise.
 	Form FileForm `json:"form,omitzero"`
 }
 
 // FileForm says how to read a file of records (CSV, LIBSVM, arrays or images) that differs from the usual form of its
 // kind. A zero field means the usual form.
 type FileForm struct {
-	NoHeader   bool   `json:"no_header,omitempty"`   // the first line of a CSV file is a record
-	HeaderLine int    `json:"header_line,omitempty"` // the line of a CSV file with the names of the columns
-	Numbers    string `json:"number_format,omitempty"`
-	ZeroBased  bool   `json:"zero_based,omitempty"` // indices of a LIBSVM file count from 0
-	Arrays     string `json:"arrays,omitempty"`     // names of the arrays of an archive, see numpy.ParseArrays
-	Image      string `json:"image,omitempty"`      // shape of the image that a row is, see data.ParsePixelGrid
+	NoHeader   bool   `json:"no_header,omitempty"`     // the first line of a CSV file is a record
+	HeaderLine int    `json:"header_line,omitempty"`   // the line of a CSV file with the names of the columns
+	Numbers    string `json:"number_format,omitempty"` // how numbers are written, see table.ParseNumbers
+	ZeroBased  bool   `json:"zero_based,omitempty"`    // indices of a LIBSVM file count from 0
+	Arrays     string `json:"arrays,omitempty"`        // names of the arrays in a NumPy archive, see numpy.ParseArrays
+	Image      string `json:"image,omitempty"`         // shape of the image that a row is, see data.ParsePixelGrid
 	// Pixels says which numbers in a file of images stand for the darkest and the brightest pixel, see
 	// data.ParseBounds. It is used for files of the kind PixelKind.
 	Pixels    string `json:"pixels,omitempty"`
 	PixelKind string `json:"pixel_kind,omitempty"`
 }
 
-// LabelMap returns in.Map, which maps the labels of a file to classes, in parsed form. It returns nil if there is no
-// map.
+// LabelMap returns in.Map in parsed form. It maps the labels of a file, such as "yes", to the classes 0, 1, … of the
+// model. It returns nil if in.Map is "".
 func (in Inputs) LabelMap() (*data.Labels, error) {
 	if in.Map == "" {
 		return nil, nil
@@ -86,9 +87,9 @@ type ImageShape struct {
 	Std      []float32 `json:"std"`
 }
 
-// NewInputs returns the inputs of a model that was trained on d. labels is the text of the user's map from labels to
-// classes (data.ParseLabels), or "" if none was given. mapped says how the columns were normalised, or is nil if they
-// were not.
+// NewInputs returns the Inputs to save with a model that was trained on d. labels is the user's map from labels to
+// classes in the text form of data.ParseLabels, or "" if there was none. mapped has the constants by which the
+// columns were normalised, or is nil if they were not. The caller sets the fields Kinds, LabelColumn and Form.
 func NewInputs(d *data.Dataset, labels string, mapped *data.Affine) Inputs {
 	in := Inputs{Features: d.Features, Columns: slices.Clone(d.Columns), Labels: classNames(d), Map: labels,
 		Mapped: mapped}
@@ -110,28 +111,35 @@ func classNames(d *data.Dataset) []string {
 	return labels
 }
 
-// Read returns the data set of the run as it was read: before image features were computed (Spec.FeatureMap) and
-// before inputs were scaled (Spec.InputScale).
+// Read returns the data set of the run as it was given to [NewSource] or [Spec.Prepare]: before image features were
+// computed (Spec.FeatureMap) and before inputs were scaled (Spec.InputScale). p.Test has the records after these
+// steps.
 func (p *Prepared) Read() *data.Dataset { return p.source.Data() }
 
-// Source returns the Source that prepared the run.
+// Source returns the [Source] from which the run was prepared. Use it to prepare other specs on the same data.
 func (p *Prepared) Source() *Source { return p.source }
 
-// Saved is a trained model as it is stored in a file, with the settings of its training, the form of
-// its inputs, and its privacy guarantee.
+// Saved is a trained model as it is stored in a file: its parameters, the settings of its training, the form of its
+// inputs, and its privacy guarantee. Use [Report.Save] to write one and [OpenModel] to read one.
 type Saved struct {
-	Spec         Spec         `json:"config"`
-	Inputs       Inputs       `json:"inputs"`
-	DataSHA256   string       `json:"data_sha256"` // digest of the training records; may be "", see Write
-	Synthetic    bool         `json:"synthetic_data,omitempty"`
-	DataNote     string       `json:"data_note,omitempty"` // what else a reader must know about the data
-	Notes        []string     `json:"notes,omitempty"`     // sentences that a reader of the training's results must know
-	Averaged     string       `json:"averaged,omitempty"`  // which average of global models it is, see Spec.Average; absent if it is the last model
-	Lambda       float64      `json:"lambda,omitempty"`    // its ridge penalty λ
+	Spec   Spec   `json:"config"`
+	Inputs Inputs `json:"inputs"`
+	// DataSHA256 is the digest of the training records. It is "" in the file of a model with secret noise, see
+	// [Saved.Write].
+	DataSHA256 string   `json:"data_sha256"`
+	Synthetic  bool     `json:"synthetic_data,omitempty"`
+	DataNote   string   `json:"data_note,omitempty"` // what else a reader must know about the data
+	Notes      []string `json:"notes,omitempty"`     // sentences that a reader of the training's results must know
+	// Averaged is Spec.Average, if the parameters are the mean of several global models. It is "" if they are those
+	// of the last global model.
+	Averaged     string       `json:"averaged,omitempty"`
+	Lambda       float64      `json:"lambda,omitempty"` // the ridge penalty λ of the training, if it had one
 	Params       int          `json:"params"`
 	ParamsSHA256 string       `json:"params_sha256"`
 	Privacy      claim.Report `json:"privacy"`
-	Releases     []dp.Release `json:"releases"`
+	// Releases lists the rounds that the training released. With them, an accountant can compose the training with
+	// other releases of the same records.
+	Releases []dp.Release `json:"releases"`
 	// Statement is the privacy statement of a model that was trained in several stages, each chosen by the
 	// results of the stages before. For such a model, Privacy has only the budget that limits all stages
 	// together. For other models Statement is "".
@@ -141,9 +149,9 @@ type Saved struct {
 	model  models.Model
 }
 
-// Save writes the model of the report to a file. If it returns an error, it has written nothing. If the run has an
-// averaged model (see Spec.Average), Save writes the averaged model, and otherwise the last one. in describes the
-// records that the model takes.
+// Save writes the model of the report to a file, which [OpenModel] reads. It is the averaged model if Spec.Average
+// asks for one, and otherwise the last global model. in describes the records that the model takes, see [NewInputs].
+// If Save returns an error, it has written nothing.
 func (r *Report) Save(path string, in Inputs) error {
 	if err := r.made(); err != nil {
 		return err
@@ -161,12 +169,13 @@ func (r *Report) Save(path string, in Inputs) error {
 	return s.Write(path, r.params)
 }
 
-// Write writes a model file with these parameters, completely or not at all. It fills in the header's fields that can
-// be computed from the parameters and the other fields.
+// Write writes a model file with the header s and the given parameters, completely or not at all. Use [Report.Save]
+// if there is a report. Write fills in the fields of the header that follow from the others and from params: Params,
+// ParamsSHA256, Lambda and the options of Spec.FeatureMap.
 //
-// The file has a digest of the training records only if the noise comes from a numbered seed, which protects nothing
-// anyway. In other files, the digest would harm privacy: somebody who knows all records except one could check
-// guesses of the last one. (ε, δ) does not cover that.
+// The file has the digest DataSHA256 of the training records only if the noise comes from a numbered seed, which
+// protects nothing anyway. In other files, the digest would harm privacy: somebody who knows all records except one
+// could check guesses of the last one. (ε, δ) does not cover that.
 func (s Saved) Write(path string, params []float32) error {
 	// If no releases are listed, nobody knows where the noise comes from.
 	other := func(r dp.Release) bool { return !r.Noise.Simulated() }
@@ -214,8 +223,8 @@ func writeHeader(path string, header []byte, params []float32) error {
 	})
 }
 
-// OpenModel reads a model from its file. It returns an error if the file is damaged or contradicts itself, or if this
-// program cannot evaluate the model.
+// OpenModel reads a model that [Report.Save] or [Saved.Write] wrote, with its parameters. It returns an error if the
+// file is damaged, if its header is inconsistent, or if this program does not know the model.
 func OpenModel(path string) (*Saved, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {
@@ -353,8 +362,9 @@ func (s *Saved) read() (*data.Dataset, error) {
 
 const maxSide = 1 << 15
 
-// Fits returns an error if the model cannot predict labels or targets for the records of d, for example because
-// columns are missing. d must be as it was read from its file.
+// Fits returns nil if the model can predict labels or targets for the records of d. Otherwise, for example because
+// columns are missing or in another order, it returns an error that says what differs. d must be as it was read from
+// its file, not yet normalised.
 func (s *Saved) Fits(d *data.Dataset) error {
 	if err := s.made(); err != nil {
 		return err
@@ -385,8 +395,9 @@ func (s *Saved) Fits(d *data.Dataset) error {
 	return errors.Join(errs...)
 }
 
-// Normalised returns d with its columns normalised by the same constants as those of the training records. If the
-// training records were not normalised, it returns d itself. d must be as it was read from its file.
+// Normalised returns d with its columns normalised by the constants of the training records (Inputs.Mapped), as the
+// methods Predict, Values and Logits need it. If the training records were not normalised, it returns d itself. d
+// must be as it was read from its file.
 func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 	if err := s.Fits(d); err != nil || s.Inputs.Mapped == nil {
 		return d, err
@@ -394,8 +405,9 @@ func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 	return d.Mapped(*s.Inputs.Mapped)
 }
 
-// Predict returns the class that the model predicts for each record of d. d must come from Normalised, and the model
-// from OpenModel.
+// Predict returns the class that the model predicts for each record of d, as an index into Inputs.Labels. d must be
+// the result of [Saved.Normalised], and s must come from [OpenModel]. For a regression model it returns an error: see
+// [Saved.Values].
 func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
 	if err := s.opened(); err != nil {
 		return nil, err
@@ -413,8 +425,9 @@ func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
 	return labels, nil
 }
 
-// Values returns the predictions of a regression model for the records of d, see [models.Predictions]. d must come
-// from Normalised, and the model from OpenModel.
+// Values returns the number that a regression model predicts for each record of d, in the unit of the targets and
+// within their public bounds (Inputs.Target). d must be the result of [Saved.Normalised], and s must come from
+// [OpenModel]. For a model of classes it returns an error: see [Saved.Predict].
 func (s *Saved) Values(d *data.Dataset) ([]float64, error) {
 	if err := s.opened(); err != nil {
 		return nil, err
@@ -429,9 +442,9 @@ func (s *Saved) Values(d *data.Dataset) ([]float64, error) {
 	return z, err
 }
 
-// Logits returns the logits of the records of d, see [models.Scorer]. For K classes, the logits of record i are the K
-// numbers from index i·K on. [models.Softmax] turns them into probabilities. d must come from Normalised, and the
-// model from OpenModel.
+// Logits returns the scores of all classes for the records of d, before they are turned into probabilities. For K
+// classes, the logits of record i are the K numbers from index i·K on. [models.Softmax] turns them into
+// probabilities. d must be the result of [Saved.Normalised], and s must come from [OpenModel].
 func (s *Saved) Logits(d *data.Dataset) ([]float64, error) {
 	if err := s.opened(); err != nil {
 		return nil, err

@@ -34,10 +34,11 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 	return runs, nil
 }
 
-// Costliest prepares several runs of the spec with consecutive seeds, beginning with the spec's own. seeds is the
-// number of runs, at least 1. It returns the run with the largest ε of a record, as package dp/pld certifies it, so
-// that this ε holds for each of the runs. If pld certifies no ε for some of the runs, Costliest returns the first
-// such run.
+// Costliest prepares seeds ≥ 1 runs of the spec with consecutive seeds, beginning with the spec's own, and returns
+// the run with the largest ε. Use it for a guarantee that holds for each of several runs. The runs differ in ε only
+// if Spec.Split is RecordSplit and the data has no separate test set, because then the number of training records
+// depends on the seed. ε is the upper end of the interval that package dp/pld certifies. If pld certifies no ε for
+// some of the runs, Costliest returns the first such run.
 func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -66,9 +67,10 @@ func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared
 	return costliest, nil
 }
 
-// PlannedOfSeeds returns the privacy guarantee that each of several runs of the spec will have. The runs have
-// consecutive seeds, beginning with the spec's own. The guarantee is that of the run with the largest ε: see
-// [Source.Costliest].
+// PlannedOfSeeds returns a privacy guarantee that holds for each of several planned runs of the spec, for example
+// those whose mean a figure shows. The runs have consecutive seeds, beginning with the spec's own, and seeds ≥ 1 is
+// their number. The guarantee is that of the run with the largest ε: see [Source.Costliest]. It is not the ε of all
+// runs together.
 func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (claim.Report, error) {
 	p, err := s.Costliest(ctx, spec, seeds)
 	if err != nil {
@@ -77,9 +79,10 @@ func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (clai
 	return p.PlannedPrivacy(ctx)
 }
 
-// CalibrateSeeds returns spec with the smallest noise multiplier at which the ε of a record is at most targetEpsilon
-// in each of several runs. The runs have consecutive seeds, beginning with the spec's own. seeds is the number of
-// runs, at least 1. See [Source.Calibrate], which does the same for one run.
+// CalibrateSeeds does the same as [Source.Calibrate] for several runs with the same settings. It returns spec with
+// the smallest noise multiplier at which the ε of each run is at most targetEpsilon, in [1e-8, 1e4]. The runs have
+// consecutive seeds, beginning with the spec's own, and seeds ≥ 1 is their number. Their numbers of training records
+// may differ, see [Source.Costliest].
 func (s *Source) CalibrateSeeds(ctx context.Context, spec Spec, seeds int, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err

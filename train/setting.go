@@ -21,13 +21,13 @@ import (
 	"proactivedp/rng"
 )
 
-// Setting has the settings of a training that were read from a file: the output of the commands propose --json or
-// plan --json. The output of propose determines the whole spec. The output of plan determines only the noise
-// multiplier, the batch size, the number of rounds, δ, the sampling, how records are divided, and the number of
-// clients.
+// Setting has the settings of a training that were read from the JSON output of the command propose or plan. The
+// output of propose determines the whole spec. The output of plan determines only the noise multiplier, the batch
+// size, the number of rounds, δ, the sampling, the partition (how records are divided among clients), the number of
+// clients, and for a guarantee for persons the largest number of records of a person. Read it with ReadSetting, apply
+// it with [Setting.Over], and check the prepared run with [Setting.Fits].
 //
-// Use ReadSetting to make one. The methods of a zero Setting return an error or, if they have no error result,
-// may panic.
+// The methods of a zero Setting return an error or, if they have no error result, may panic.
 type Setting struct {
 	proposed *Spec
 	planned  plannedRun
@@ -35,8 +35,9 @@ type Setting struct {
 	searched string   // a note about the privacy cost of finding the setting; "" if it cost nothing
 }
 
-// Notes returns sentences for reports about how the setting was found by a search, and about an ε for another
-// adjacency than that of the run.
+// Notes returns sentences for reports. One says what ε the search for this setting cost, if the records were used for
+// the search. Another says that the plan's ε is for another adjacency (which pairs of data sets count as neighbours)
+// than the run's own guarantee. Notes returns nil if neither applies. Store the notes in Prepared.Notes.
 func (s *Setting) Notes() []string {
 	var notes []string
 	if s.searched != "" {
@@ -130,9 +131,9 @@ type plannedRun struct {
 // besidePlan lists the keys in the output of plan that plan.Plan does not have.
 var besidePlan = []string{"batches", "frontier", "frontier_reason", "verdict", "odds", "releases", "statement", "code"}
 
-// ReadSetting reads the output of propose --json or plan --json. For the output of propose, rank selects one of the
-// proposals, from 1. For the output of plan, rank must be 0. An unknown JSON key is an error, because it may affect
-// what is run.
+// ReadSetting reads text, the output of propose --json or plan --json. For the output of propose, rank selects one of
+// its proposals: 1 is the best, and 0 means 1. For the output of plan, rank must be 0. An unknown JSON key is an
+// error, because it may be a setting that affects the run.
 func ReadSetting(text []byte, rank int) (*Setting, error) {
 	var keys map[string]json.RawMessage
 	if err := strictjson.Decode(text, &keys); err != nil {
@@ -235,8 +236,8 @@ func (p *plannedRun) check() error {
 	return nil
 }
 
-// Over returns usual with the values from the setting's file. Fields that the file does not determine keep their
-// values from usual.
+// Over returns the spec of the run: usual, with the values of the setting's file in place of its own. Fields that the
+// file does not determine keep their values from usual. For the output of propose, no field of usual is used.
 func (s *Setting) Over(usual Spec) Spec {
 	if s.proposed != nil {
 		return *s.proposed
@@ -252,11 +253,15 @@ func (s *Setting) Over(usual Spec) Spec {
 	return usual
 }
 
-// Fits returns an error if the run p is not the one that the setting's file describes: if p has another number of
-// records or another root (seed) of the noise, or if its ε is certainly above that of the file. For the last check,
-// package dp/pld computes an interval for p's ε. The error wraps ErrCostsMore if the lower end of the interval is
-// above the ε in the file. The lower end does not count what private bounds of columns cost. So a run that passes may
-// still have a slightly larger ε than the file says. The run's own report states its ε.
+// Fits returns nil if p is the run that the setting's file describes. It returns an error in these cases:
+//
+//   - The clients have another number of records than the plan assumes.
+//   - The plan is for noise from a named root (seed), and p has another root.
+//   - The ε of p is certainly above that in the file. Package dp/pld computes an interval that contains p's true ε.
+//     The error, which wraps ErrCostsMore, is for an interval that is completely above the file's ε.
+//
+// So a run that passes may still have a slightly larger ε than the file says. What private bounds of columns cost is
+// not counted here either. The run's own report states its ε.
 func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	if err := s.made(); err != nil {
 		return err
@@ -274,8 +279,8 @@ func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	return s.costsNoMore(ctx, p)
 }
 
-// ErrCostsMore is the error that Setting.Fits wraps if a run certainly has a larger ε than its file states. This
-// happens, for example, if the run has fewer records than the file assumes, or less noise.
+// ErrCostsMore is the error that [Setting.Fits] wraps if the ε of a run is certainly larger than its file states.
+// This happens, for example, if the run has fewer records than the file assumes, or less noise.
 var ErrCostsMore = errors.New("but its file allows at most")
 
 // costsNoMore returns an error if the run certainly costs a record, or a person, more than the file allows: if even the lower end

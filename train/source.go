@@ -15,8 +15,9 @@ import (
 	"proactivedp/sim"
 )
 
-// Source prepares trainings on one data set, each spec only once. The prepared trainings share the data, the clients'
-// rows, the models, and the content of traces, which saves memory. A Source is safe for concurrent use.
+// Source prepares trainings with several specs on one data set. It prepares each spec only once. The prepared
+// trainings share the data, the clients' rows, the models, and the content of traces, which saves memory and time. A
+// Source is safe for concurrent use.
 //
 // Use NewSource to make one. The methods of a zero Source return an error or, if they have no error result, may
 // panic.
@@ -41,16 +42,17 @@ func NewSource(d *data.Dataset) *Source {
 	}
 }
 
-// Data returns the data set that NewSource got.
+// Data returns the data set that was given to [NewSource].
 func (s *Source) Data() *data.Dataset { return s.data }
 
-// Hash returns the SHA-256 of the data set's content in hexadecimal, see data.Dataset.Hash. The digest is computed
-// only once.
+// Hash returns the SHA-256 of the data set's content in hexadecimal (see [data.Dataset.Hash]). Use it to recognise
+// the same data again. It is computed only once.
 func (s *Source) Hash() string { return s.hash() }
 
-// Prepare prepares the spec as Spec.Prepare does, with the root of the spec's seed. All callers with the same spec
-// get the same Prepared and must not change it. Only if its image features were dropped to free memory, the spec is
-// prepared again.
+// Prepare returns the run of spec on the source's data, as [Spec.Prepare] does. All random numbers come from
+// spec.Seed. Use [Source.PrepareWith] for another source of randomness. All calls with the same spec return the same
+// Prepared, so callers must not change it. (Only if its image features were dropped to free memory, a later call
+// prepares it again.)
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -67,8 +69,9 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	return p, err
 }
 
-// PrepareWith prepares the spec as Spec.Prepare does, with the given root (seed of all randomness). Image features
-// that this Source has computed for another spec are used again.
+// PrepareWith returns the run of spec on the source's data, with random numbers from root instead of spec.Seed. Use
+// it for a release, with a root from rng.NewFromOS and Spec.SeedFromOS set. If root is nil, it is that of spec.Seed.
+// Each call returns a new Prepared, but image features that the Source has computed for another spec are used again.
 func (s *Source) PrepareWith(spec Spec, root *rng.Root) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -257,7 +260,9 @@ func weigh(m models.Model, text string, labels []string) (models.Model, error) {
 	return weightable.WithClassWeights(weights)
 }
 
-// WeightsOn returns the spec's class weights for another data set with as many classes as d, in the same order.
+// WeightsOn returns the text of Spec.ClassWeights, which names the labels of d, with the labels of the data set other
+// in their place. Class i of other gets the weight of class i of d. Use it to train on a data set with the same
+// classes but other names of labels. It is an error if the numbers of classes differ.
 func (s Spec) WeightsOn(d, other *data.Dataset) (string, error) {
 	if s.ClassWeights == "" {
 		return "", nil

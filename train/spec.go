@@ -1,6 +1,11 @@
-// Package train runs one training. A Spec has all settings that determine its result, as plain values. Prepare
-// combines a spec with a data set. The resulting Prepared can forecast the run, run it with checkpoints, trace it,
-// and report it with its privacy guarantee.
+// Package train runs one differentially private training. Its clients, simulated in one process, work in rounds: in a
+// round, a client draws a batch of its records, sums their clipped gradients, adds noise, and sends the sum to the
+// server, which updates the global model and broadcasts it to the clients. What clients send is released, so each
+// round costs the records privacy. The ε of a training is the cost of all its rounds to one record, at the spec's δ.
+//
+// A [Spec] has all settings that determine the result of a training, as plain values. [Spec.Prepare] combines a spec
+// with a data set. The resulting [Prepared] can forecast the run, run it with checkpoints, trace it, and report it
+// with its privacy guarantee.
 //
 //	spec := train.DefaultSpec()
 //	spec.Data, spec.GradComps = dataset.Name, 10_000
@@ -8,7 +13,8 @@
 //	…
 //	report, err := p.Train(ctx, sim.Perf{}, nil)
 //
-// A spec names one of the program's models. To train a custom model, use package sim.
+// A spec names one of the program's models. To train a custom model, use package sim. Package cluster trains with
+// clients in separate processes.
 package train
 
 import (
@@ -34,78 +40,110 @@ import (
 
 // These are the values of Spec.Runner: how the clients of a training run.
 const (
-	VirtualRunner = "virtual" // a simulation on a virtual clock, see sim.Virtual
-	HogwildRunner = "hogwild" // a goroutine for each client, see sim.Hogwild
+	VirtualRunner = "virtual" // in one process, by a simulation on a virtual clock; repeatable, see sim.Virtual
+	HogwildRunner = "hogwild" // in one process, a goroutine for each client, in real time; see sim.Hogwild
 	// DistributedRunner is a server and clients in separate processes, see package cluster.
 	DistributedRunner = "distributed"
 )
 
-// Spec has the settings of one training as plain values. The command line sets them, a manifest (the JSON record of a
-// run) lists them, and stored results are found by them.
+// Spec has the settings of one training as plain values. Start from [DefaultSpec] and change fields. The command line
+// sets them, the JSON of a run lists them, and stored results are found by them.
 type Spec struct {
+	// Model is the name of the model, such as "logreg" or "mlp:64": see [ModelNames].
 	Model string `json:"model"`
 	// Data is the name of the data set in reports. Prepare is given the data set itself and does not
 	// compare names.
-	Data            string  `json:"data"`
-	Clients         int     `json:"clients"`
-	GradComps       int     `json:"grad_computations"` // K, the gradients of one client, at least 1
-	SampleSize      string  `json:"sample_size"`       // the batch size s_i of each round i, see dp.ParseSizes
+	Data    string `json:"data"`
+	Clients int    `json:"clients"`
+	// GradComps is K, the number of gradients that each client computes in the whole training, at least 1. With the
+	// batch size it determines the number of rounds.
+	GradComps int `json:"grad_computations"`
+	// SampleSize is the batch size s_i of each round i: a number, or a sequence as dp.ParseSizes reads it. Under
+	// Poisson sampling it is the expected size.
+	SampleSize string `json:"sample_size"`
+	// NoiseMultiplier is σ: the noise that a client adds to a sum of clipped gradients has the standard deviation
+	// σ·Clip in each coordinate.
 	NoiseMultiplier float64 `json:"sigma"`
 	Clip            float64 `json:"clip"` // the clipping norm C
-	Eta0            float64 `json:"eta0"`
-	Beta            float64 `json:"beta"`              // β of the schedule
-	Schedule        string  `json:"schedule"`          // how the step size falls, see sim.Decay
-	Delay           string  `json:"delay"`             // how far clients may run ahead of the global model, see sim.ParseDelay
-	Partition       string  `json:"partition"`         // how records are divided among clients, see data.ParsePartition
-	Sampling        string  `json:"sampling"`          // how batches are drawn, see dp.Mechanism
-	Batches         int     `json:"batches,omitempty"` // rounds in an epoch of the sampling "allocation", see dp.Mechanism
-	Runner          string  `json:"runner"`
-	Compute         string  `json:"compute_time"` // see clock.ParseDuration
-	Latency         string  `json:"latency"`      // the time that a message takes, see clock.ParseDuration
-	// TimeScale makes the runner "hogwild" wait on a real clock, see realclock.Options. 0 means no clock: clients run
-	// as fast as they can.
+	// Eta0 is η₀, the initial step size. It multiplies the noisy sum of a batch's gradients, not their mean, so it is
+	// the usual learning rate divided by the batch size.
+	Eta0 float64 `json:"eta0"`
+	// Beta is β, which says how fast the step size falls, in the formulas of sim.LinearDecay and sim.SqrtDecay. The
+	// other schedules do not use it.
+	Beta float64 `json:"beta"`
+	// Schedule is the formula by which the step size falls, such as "linear" or "zero": see sim.Decay.
+	Schedule string `json:"schedule"`
+	// Delay is how many rounds a client may be ahead of the newest global model that it has received, before it must
+	// wait: see sim.ParseDelay.
+	Delay string `json:"delay"`
+	// Partition is how records are divided among clients: "replicate" gives each client all records, "shard" gives
+	// each a separate part. See data.ParsePartition.
+	Partition string `json:"partition"`
+	// Sampling is how a client draws the batch of a round: "poisson", "fixed" or "allocation", see dp.Mechanism.
+	Sampling string `json:"sampling"`
+	// Batches is the number of rounds in an epoch of the sampling "allocation", and otherwise 0: see dp.Mechanism.
+	Batches int    `json:"batches,omitempty"`
+	Runner  string `json:"runner"` // VirtualRunner, HogwildRunner or DistributedRunner
+	// Compute is the time that a client takes for a gradient on the clock, as clock.ParseDuration reads it. It can be
+	// random.
+	Compute string `json:"compute_time"`
+	Latency string `json:"latency"` // the time that a message takes, see clock.ParseDuration
+	// TimeScale makes the runner "hogwild" wait for the simulated durations on a real clock: a simulated second takes
+	// TimeScale real seconds. 0 means no clock, so clients run as fast as they can.
 	TimeScale float64 `json:"time_scale,omitempty"`
-	// Only the virtual clock supports the next fields. ComputeTrace and LatencyTrace are the hashes of the files of
-	// traces (measured durations, see clock.Trace) that Compute and Latency name; see Pinned.
-	Speeds       string  `json:"speeds,omitempty"` // see clock.ParseSpeeds
-	Loss         float64 `json:"loss,omitempty"`   // see clock.Network
-	Resend       string  `json:"resend,omitempty"` // time after which a lost message is sent again, such as 1ms
-	Duplicate    float64 `json:"duplicate,omitempty"`
-	Churn        string  `json:"churn,omitempty"` // see clock.ParseChurn
-	Adapt        float64 `json:"adapt,omitempty"` // see sim.Adapt
-	ComputeTrace string  `json:"compute_trace_sha256,omitempty"`
-	LatencyTrace string  `json:"latency_trace_sha256,omitempty"`
+	// Speeds says how fast each client is on the virtual clock, or on the real clock that TimeScale asks for: see
+	// clock.ParseSpeeds. Only the virtual clock supports the next fields up to Adapt.
+	Speeds    string  `json:"speeds,omitempty"`
+	Loss      float64 `json:"loss,omitempty"`      // probability that a message is lost and sent again, see clock.Network
+	Resend    string  `json:"resend,omitempty"`    // time after which a lost message is sent again, such as 1ms
+	Duplicate float64 `json:"duplicate,omitempty"` // probability that a message arrives twice
+	Churn     string  `json:"churn,omitempty"`     // when clients leave and return, see clock.ParseChurn
+	// Adapt is the largest factor by which a client may change its batch size to adapt to its speed, see sim.Adapt. 0
+	// means constant sizes.
+	Adapt float64 `json:"adapt,omitempty"`
+	// ComputeTrace and LatencyTrace are the SHA-256 of the files of measured durations (traces) that Compute and
+	// Latency name. They are "" if there is no such file, or before [Spec.Pinned] sets them.
+	ComputeTrace string `json:"compute_trace_sha256,omitempty"`
+	LatencyTrace string `json:"latency_trace_sha256,omitempty"`
 
 	// Features is the number of columns that the data set must have; 0 allows any number. If Features is set, the
 	// number of columns is a public setting and not learnt from the file.
 	Features int `json:"features,omitempty"`
-	// FeatureMap computes features that replace the images' pixels: hog:CELL:BINS or scatter[:OPTION=VALUE…], see
-	// packages data/hog and data/scatter. "" keeps the pixels. DataSHA256 in reports is always the digest of the
-	// data set before this step.
+	// FeatureMap chooses fixed features that are computed from images and replace their pixels: hog:CELL:BINS or
+	// scatter[:OPTION=VALUE…], see [ParseFeatures]. "" keeps the pixels. DataSHA256 in reports is always the digest
+	// of the data set before this step.
 	FeatureMap string `json:"feature_map,omitempty"`
 	// InputScale is a public constant by which the model's inputs are multiplied, see
 	// data.Dataset.Scaled. 0 means 1.
 	InputScale float64 `json:"input_scale,omitempty"`
-	// Precision is the precision of a large network's products: bf16, which needs AVX512-BF16, or bf16x3, which
-	// needs matrix tiles (AMX); see nn.BF16 and nn.BF16x3. "" means float32, see nn.Float32.
+	// Precision says how exactly a large network multiplies numbers, if less than float32 is enough: bf16, which
+	// needs the processor instructions AVX512-BF16, or bf16x3, which needs matrix tiles (AMX). See nn.BF16 and
+	// nn.BF16x3. "" means float32.
 	Precision string `json:"precision,omitempty"`
-	// Split says how a data set without a separate test set is split: ShuffledSplit uses data.Split
-	// and is the default, RecordSplit uses data.SplitByRecord.
+	// Split says how test rows are separated from a data set that has no test set: ShuffledSplit (the default, see
+	// [data.Split]) or RecordSplit (see [data.SplitByRecord]).
 	Split string `json:"split,omitempty"`
 
-	Delta float64 `json:"delta"` // δ of the privacy guarantee, in (0, 1); 0 means 1 divided by the number of records of a client
+	// Delta is δ of the privacy guarantee, in (0, 1). 0 means 1/N for the N records of a client.
+	Delta float64 `json:"delta"`
 	// Holdout is the fraction of the training records, in (0, 1), that is held out of training and used for
 	// evaluation instead of the test set. 0 holds out none. A hash of each record, keyed by the seed, decides
 	// whether the record is held out, so the number of held-out records varies: see [data.HoldOut]. Fold selects the
 	// part that is held out, as in cross-validation: 0 is the first part, and each value holds out other records.
-	Holdout    float64 `json:"holdout,omitempty"`
-	Fold       int     `json:"fold,omitempty"`
-	Seed       uint64  `json:"seed"`
-	SeedFromOS bool    `json:"seed_from_os,omitempty"` // the operating system's randomness is used instead of Seed
-	Exact      bool    `json:"exact,omitempty"`        // samples and noise have exactly the stated distribution, see dp.Mechanism
+	Holdout float64 `json:"holdout,omitempty"`
+	Fold    int     `json:"fold,omitempty"`
+	Seed    uint64  `json:"seed"`
+	// SeedFromOS says that randomness comes from the operating system instead of Seed. A run whose model is published
+	// needs this, because whoever knows a seed can subtract the noise. Give Prepare a root from rng.NewFromOS.
+	SeedFromOS bool `json:"seed_from_os,omitempty"`
+	// Exact says that batches and noise are drawn with exactly the stated distributions, by integer arithmetic: see
+	// dp.Mechanism. Use it for real releases, because the low bits of floating-point noise may reveal something about
+	// the records. It is slower.
+	Exact bool `json:"exact,omitempty"`
 	// Run is the number of this training among those with the same seed. Trainings with different Run draw different
-	// samples, noise and dropout. The split, the division of the records, the default model and the clock depend
-	// only on the seed. Two trainings whose ε are composed must have different runs or different seeds.
+	// batches, noise and dropout. The split, the division of the records, the default model and the clock depend only
+	// on the seed. If two trainings on the same records are both released, they must have different runs or different
+	// seeds, because equal noise could be subtracted.
 	Run uint64 `json:"run,omitempty"`
 
 	// Initial is the file of the initial model, .npz or .safetensors, with arrays as [Saved.Export] writes them.
@@ -114,50 +152,54 @@ type Spec struct {
 	InitialSHA256 string `json:"initial_sha256,omitempty"`
 	// Momentum is the factor M in [0, 1) of the server's heavy-ball momentum, see sim.Server.Receive. 0 means none.
 	Momentum float64 `json:"momentum,omitempty"`
-	// Average says which mean of the run's global models is reported in addition to the last one. "" and "none" mean
-	// no mean, "ema:D" is an exponential moving average with the decay D, and "tail:F" is the mean of the last
-	// fraction F.
+	// Average says which mean of the run's global models is computed in addition to the last one. "" and "none" mean
+	// no mean. "ema:D" is an exponential moving average in which each model weighs D times the next one, 0 < D < 1.
+	// "tail:F" is the mean over the last fraction F of the rounds, 0 < F ≤ 1.
 	Average string `json:"average,omitempty"`
 	// Metric is the metric by which models of these settings are compared, see models.ParseMetric. ""
 	// means accuracy, or r2 for the model "linear". It does not change the training. In results that
 	// compare models, keys named accuracy then have the value of this metric. Report.TestAccuracy is
 	// always the accuracy.
 	Metric string `json:"metric,omitempty"`
-	// ClassWeights multiplies the loss of examples by class, inside the clip, as LABEL:WEIGHT,… with
-	// weights in [1e-3, 1e3]; labels that are not listed have 1. "" weights nothing. The weights must be
-	// public constants, see models.Weightable.
+	// ClassWeights multiplies the loss of an example, before its gradient is clipped, by the weight of its class. The
+	// text is LABEL:WEIGHT,… with weights in [1e-3, 1e3]; labels that are not listed have the weight 1. "" means no
+	// weights. The weights must be public constants, not computed from the records: see models.Weightable.
 	ClassWeights string `json:"class_weights,omitempty"`
-	// Clipping is how gradients are clipped: AutomaticClipping, see models.AutomaticClipper, or "", which clips
-	// those that are longer than Clip to this norm. In both cases one record changes the sum of gradients by at most
-	// Clip.
+	// Clipping is how a gradient is clipped. "" scales gradients longer than Clip to this norm, and AutomaticClipping
+	// scales every gradient to about this norm, see models.AutomaticClipper. In both cases one record changes the sum
+	// of gradients by at most Clip.
 	Clipping string `json:"clipping,omitempty"`
-	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the
-	// paper.
+	// Lambda is the ridge (L2) penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the paper, for the N
+	// records of a client.
 	Lambda float64 `json:"lambda,omitempty"`
 	// TargetEpsilon is the ε of a record for which NoiseMultiplier was calibrated, see Source.Calibrate. 0 means
 	// none. A run whose ε would be above TargetEpsilon is refused.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
-	// AtMost is how many records of a person are used, in [1, dp.MaxGroup], if the data set names persons; see
-	// [data.Subset.AtMost]. Then (ε, δ) is for a person. 0 means that it is for a record.
+	// AtMost is the largest number of records of one person that the training uses, in [1, dp.MaxGroup]; see
+	// [data.Subset.AtMost]. Set it if the data set says which person each record belongs to. Then (ε, δ) is for a
+	// person. 0 means that (ε, δ) is for a record.
 	AtMost int `json:"at_most,omitempty"`
-	// BoundsEpsilon is the ε of the bounds by which the columns of the data were normalised before they were given
-	// to Prepare, see data.Dataset.PrivateBounds. It is added to the ε that a record pays for the training. 0 means
-	// that there are no private bounds.
+	// BoundsEpsilon is the ε that was spent before the training, if the columns of the data were normalised by bounds
+	// that were estimated with noise: see [data.Dataset.PrivateBounds]. It is added to the ε of the training. 0 means
+	// that there are no such bounds.
 	BoundsEpsilon float64 `json:"bounds_epsilon,omitempty"`
 }
 
 // These are the values of Spec.Split: the ways to split a data set into training and test rows.
 const (
-	ShuffledSplit = "shuffled"  // at random; with another number of rows, all rows are split differently
-	RecordSplit   = "by-record" // each record independently, so that (ε, δ) covers the split
+	ShuffledSplit = "shuffled" // by a random permutation of the rows; if one row is added, all rows may change sides
+	// RecordSplit decides by a hash of each record, independent of the other records, so that (ε, δ) also covers the
+	// split.
+	RecordSplit = "by-record"
 )
 
 // AutomaticClipping is the value of Spec.Clipping for automatic clipping, which scales every gradient, also a short
 // one, to about the clipping norm: see [models.AutomaticClipper].
 const AutomaticClipping = "automatic"
 
-// DefaultSpec returns the paper's settings for its strongly convex problem: ridge logistic regression
-// on phishing.
+// DefaultSpec returns the paper's settings for its strongly convex problem: ridge logistic regression on the data set
+// phishing, with 5 clients. Use it as a starting point. For other data, set at least Data, GradComps and
+// NoiseMultiplier.
 func DefaultSpec() Spec {
 	timing := clock.DefaultTiming()
 	return Spec{
@@ -169,18 +211,21 @@ func DefaultSpec() Spec {
 	}
 }
 
-// Prepared is a training that is ready to run: a spec together with a data set. The field Test has the records on
-// which the model is evaluated: the test set, or the records held out of the training set.
+// Prepared is a training that is ready to run: a spec together with a data set, already split into training and test
+// rows and divided among the clients.
 //
-// Use Source.Prepare or Spec.Prepare to make one. The methods of a zero Prepared return an error or, if they have no error result,
-// may panic.
+// Use Source.Prepare or Spec.Prepare to make one. The methods of a zero Prepared return an error or, if they have no
+// error result, may panic.
 type Prepared struct {
 	Spec   Spec        // including the hashes of its files (see Spec.Pinned), and the model's FullName
 	Config *sim.Config // the configuration that the runner runs
-	Test   data.Subset // the rows for evaluation
-	Delta  float64     // δ of the privacy guarantee
-	Trace  *Trace      // receives the timeline of the run; nil means no timeline
-	Notes  []string    // what a reader must know in addition to the spec, see Setting.Notes
+	// Test has the rows on which the model is evaluated: the test set or, if Spec.Holdout is above 0, the records
+	// that were held out of the training set.
+	Test  data.Subset
+	Delta float64 // δ of the privacy guarantee
+	Trace *Trace  // receives the timeline of the run; nil means no timeline
+	// Notes has sentences for the report, in addition to those of [Spec.Notes], such as those of [Setting.Notes].
+	Notes []string
 
 	source *Source  // the source that prepared it
 	stage  *stageID // what a stage has in addition to its spec; nil if this is not a stage
@@ -272,7 +317,8 @@ func parseResend(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// Validate returns an error that lists every problem of the spec that can be found without the data.
+// Validate returns nil if the spec is valid as far as can be said without the data, and otherwise one error that
+// lists every problem. [Spec.Prepare] calls it.
 func (s Spec) Validate() error {
 	p, err := s.parse()
 	errs := []error{err, p.steps.Validate()}
@@ -474,10 +520,13 @@ func (s Spec) config(p parsed) sim.Config {
 	}
 }
 
-// Prepare checks the spec and builds the run on the data set. To prepare many specs on one data set, use a [Source].
-// If root is nil, Prepare uses the root of the spec's seed; a run with SeedFromOS needs a root. The clients draw
-// their samples and noise from root.ForRun(s.Run). Prepare reads the files of traces and of initial weights and puts
-// their hashes into the spec of the result. All errors are reported together.
+// Prepare checks the spec and returns the run of the spec on the data set d. To prepare many specs on one data set,
+// use a [Source], which shares memory.
+//
+// root is the source of all random numbers of the run. nil means spec.Seed. A spec with SeedFromOS needs a root from
+// rng.NewFromOS. The clients draw their batches and noise from root.ForRun(s.Run). Prepare reads the files of traces
+// and of initial weights that the spec names, and sets their hashes in the result's spec. All errors are reported
+// together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
 	return NewSource(d).PrepareWith(s, root)
 }
@@ -494,8 +543,9 @@ func (p *Prepared) finish(n int) error {
 	return err
 }
 
-// SplitRows splits the data set into training and test rows as Spec.Split says. root decides which rows are test
-// rows.
+// SplitRows returns the training and the test rows of d, as Spec.Split says. root is the source of the randomness
+// that chooses the test rows. If d has a separate test set, it is used. [Spec.Prepare] calls SplitRows, and then
+// holds out records and divides the training rows among the clients.
 func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subset, err error) {
 	if s.Split == RecordSplit {
 		return data.SplitByRecord(d, root)
@@ -503,12 +553,13 @@ func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subse
 	return data.Split(d, root)
 }
 
-// UsualHoldout is the default fraction of the training records that is held out of training, to measure accuracy on
-// them. For MNIST, about 10,000 records are then held out, as many as there are test images.
+// UsualHoldout is the usual value of Spec.Holdout, the fraction of the training records that is held out to measure
+// accuracy on them. For MNIST, this is about 10,000 records, as many as there are test images. See [DefaultHoldout].
 const UsualHoldout = 1. / 6
 
-// Run runs the training and returns the result of package sim. It calls observe, unless that is nil, with each
-// broadcast.
+// Run runs the training and returns the result of package sim: the final model and the rounds that were released. It
+// calls observe, unless it is nil, with each global model that the server broadcasts. Unlike [Prepared.Train], it
+// does not check Spec.TargetEpsilon and makes no report. It writes no checkpoints, see [Prepared.RunKept].
 func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer) (*sim.Result, error) {
 	if err := p.made(); err != nil {
 		return nil, err

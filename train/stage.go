@@ -10,32 +10,35 @@ import (
 	"proactivedp/sim"
 )
 
-// Stage describes one of several trainings that continue each other, in addition to its spec; package auto runs
-// stages. It has the initial model, which is usually the final model of the stage before, and the clients that take
-// part. The other clients of the spec only receive the global models.
+// Stage describes one of several trainings that continue each other, in addition to a Spec. Package auto runs such
+// stages. A stage has the initial model, which is usually the final model of the stage before, and the clients that
+// take part. The other clients of the spec do not train.
 type Stage struct {
 	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
 	Participants []Participant // at least one, in increasing order of clients
-	// Root draws the samples, noise and dropout of the participants. If it is nil, the spec's seed
-	// does. The split, the division of the records, the default model and the virtual clock always
-	// come from the seed.
+	// Root is the source of the participants' samples, noise and dropout. If it is nil, the source is the spec's
+	// seed. The split, the division of the records among clients, the default model and the virtual clock always
+	// depend on the seed.
 	Root *rng.Root
 }
 
-// Participant is a client that trains in a Stage, which is one of several trainings that continue each other. Each
-// participant has its own noise multiplier and its own run number.
+// Participant is a client that takes part in a [Stage]. Each participant has its own noise multiplier and its own run
+// number.
 type Participant struct {
-	Client          int     `json:"client"`            // the client's number among the spec's clients, from 0
-	Records         int     `json:"records,omitempty"` // N_c: the client uses the first N_c of its records; 0 means all
+	Client  int `json:"client"`            // the client's number among the spec's clients, from 0
+	Records int `json:"records,omitempty"` // N_c: the client uses the first N_c of its records; 0 means all
+	// NoiseMultiplier is σ of this client in this stage: its noise has the standard deviation σ·C for the clipping
+	// norm C.
 	NoiseMultiplier float64 `json:"sigma"`
-	// Run is the number of this training among all trainings with the same seed. No two participants of any stages
-	// may have the same number, because they would draw the same noise.
+	// Run is the number of this client's training among all trainings with the same root. No two participants of any
+	// stages may have the same number, because they would draw the same noise, which cancels out if their releases
+	// are subtracted.
 	Run uint64 `json:"run"`
 }
 
-// FirstOfPersons is the text of an error: the reason why a guarantee for persons cannot be combined with
-// Participant.Records. That field makes a client use only its first records. Adding a person would shift the records
-// of others out of this part, so one person would change more than their own records.
+// FirstOfPersons is a text for errors. It is the reason why Participant.Records, by which a client uses only its
+// first records, must be 0 if the guarantee is for persons. If a person is added, records of others would move beyond
+// the first ones. So one person would change more than their own records.
 const FirstOfPersons = "if a person is added, others' records move beyond the first ones"
 
 // stageID is the part of a checkpoint's identity that describes a stage.
@@ -45,9 +48,10 @@ type stageID struct {
 	Root         string        `json:"root,omitempty"`           // its public name; absent for the seed
 }
 
-// PrepareStage prepares a stage: one of several trainings that continue each other, see Stage. The seed, the batch
-// sizes, the clipping norm and the step sizes come from the spec. The spec's NoiseMultiplier and Run must be 0,
-// because each participant of the stage has its own. All errors are reported together.
+// PrepareStage prepares a [Stage]: one of several trainings that continue each other. The seed, the batch sizes, the
+// clipping norm and the step sizes come from spec. Spec.NoiseMultiplier and Spec.Run must be 0, because each
+// participant of the stage has its own, and Spec.TargetEpsilon and Spec.BoundsEpsilon must be 0. All errors are
+// reported together.
 func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

@@ -11,9 +11,10 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Pinned returns the spec with the SHA-256 of every file that it names (traces and initial weights). A stored result
-// or a manifest then identifies their content, even if a file changes later. If the spec already has the hash of a
-// file, Pinned returns an error if the file's content does not match it.
+// Pinned returns the spec with the SHA-256 of every file that it names: traces and initial weights. Call it before
+// you store the spec with a result, so that the stored spec identifies the content of the files even if they change
+// later. If the spec already has the hash of a file, and the file's content does not match it, Pinned returns an
+// error.
 func (s Spec) Pinned() (Spec, error) {
 	p, err := s.parse()
 	if err != nil {

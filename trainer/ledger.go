@@ -22,11 +22,13 @@ import (
 	"proactivedp/rng"
 )
 
-// LedgerFile is the name of the file in Options.Dir that holds the [Ledger].
+// LedgerFile is the name of the file in the folder Options.Dir that holds the [Ledger]: the record of the private
+// trainings that were started and of their cost. Do not delete the file, because the records would then pay more than
+// the budget.
 const LedgerFile = "trainer-ledger.json"
 
-// ErrFailed is wrapped by the error of [Trainer.Private] if a private training started and did not finish.
-// The ledger counts the privacy cost of its whole plan.
+// ErrFailed is the error that [Trainer.Private] wraps if the script of a private training was started and did not
+// finish correctly. The ledger then still counts the privacy cost of the whole plan.
 var ErrFailed = errors.New("the private training failed")
 
 // maxLedger and maxText limit what is read: bytes of a file, and of a text in it. maxStages is the
@@ -37,31 +39,34 @@ const (
 	maxStages = 100
 )
 
-// Ledger lists every private training that was ever started in a folder, with the rounds that determine its privacy
-// cost. plan.ReadHistory can read the ledger's file, so other commands can count this cost.
+// Ledger lists every private training (stage) that was ever started in a folder, with the rounds that determine its
+// privacy cost. [Trainer.Private] writes it. plan.ReadHistory can read the ledger's file, so other commands can count
+// this cost.
 type Ledger struct {
-	// Releases has the rounds of each stage: those of its plan, or more if the script reported more.
+	// Releases has the rounds of each stage, at the same index as in Stages: those of its plan, or more if the script
+	// reported more.
 	Releases []dp.Release `json:"releases"`
-	Notes    []string     `json:"notes"`
-	Stages   []Stage      `json:"stages"`
+	// Notes has sentences that a statement about this ledger must contain, such as that the program cannot verify the
+	// script.
+	Notes  []string `json:"notes"`
+	Stages []Stage  `json:"stages"`
 }
 
-// State says whether a private training was started, has failed or has finished.
+// State says how far a private training (a [Stage]) has come: it was started, has failed or has finished.
 type State string
 
-// These are the states. If the process of a training was killed, its state stays Started. In every
-// state, the ledger counts the privacy cost of the whole plan.
+// These are the states. In every state, the ledger counts the privacy cost of the whole plan.
 const (
-	Started  State = "started"
-	Failed   State = "failed"
-	Finished State = "finished"
+	Started  State = "started"  // the script runs, or its process was killed
+	Failed   State = "failed"   // the script failed, or its report does not fit the plan
+	Finished State = "finished" // the script reported a result
 )
 
-// Stage is one private training that was started. Its rounds are in Ledger.Releases, at the same index as
-// the stage in Ledger.Stages.
+// Stage is one private training that was started. [Trainer.Private] adds it to the [Ledger]. Its rounds are in
+// Ledger.Releases, at the same index as the stage in Ledger.Stages.
 type Stage struct {
-	Key    string  `json:"key"` // the caller's name for the request, see [Trainer.Private]
-	Task   Task    `json:"task"`
+	Key    string  `json:"key"`  // the caller's name for the request, see [Trainer.Private]
+	Task   Task    `json:"task"` // settings of the training, as the script got them
 	State  State   `json:"state"`
 	Reason string  `json:"reason,omitempty"` // why it failed
 	Result *Result `json:"result,omitempty"` // as reported by the script
@@ -76,8 +81,8 @@ const (
 	noteUnfinished = "a private training that did not finish counts with its whole plan, and with more if it reported more"
 )
 
-// ReadLedger reads the ledger of a folder. If dir has no ledger, it returns an empty one. A damaged ledger is an
-// error.
+// ReadLedger reads the ledger of the folder dir (see Options.Dir). If dir has no ledger, it returns an empty one:
+// nothing has been paid there. A damaged ledger is an error.
 func ReadLedger(dir string) (*Ledger, error) {
 	path := filepath.Join(dir, LedgerFile)
 	text, err := bounded.File(path, maxLedger)
@@ -148,7 +153,7 @@ func (l *Ledger) events() ([]dp.Event, error) {
 }
 
 // Bound returns the certified ε of a record at the given δ, for all private trainings (stages) of the ledger
-// together. An empty ledger is an error.
+// together. Use it to state what the trainings in a folder have cost so far. An empty ledger is an error.
 //
 // For a single stage, the bound is the interval that package dp/pld certifies. For several stages, it is an upper
 // bound. The results of earlier stages may have decided the plan of a later stage, which dp/pld does not cover. Basic
@@ -184,8 +189,8 @@ func (l *Ledger) charges(ctx context.Context, delta float64) (sum float64, last 
 	return sum, last, nil
 }
 
-// Statement returns the privacy statement for all private trainings (stages) of the ledger together, as text: the ε
-// at the given δ, and what the guarantee assumes. An empty ledger is an error.
+// Statement returns the privacy statement, as text, for all private trainings (stages) of the ledger together: their
+// ε at the given δ (see [Ledger.Bound]), and what the guarantee assumes. An empty ledger is an error.
 func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 	b, err := l.Bound(ctx, delta)
 	if err != nil {
@@ -200,8 +205,9 @@ func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 	return claim.Noted(text, l.Notes), err
 }
 
-// Finished returns the private training that was started with this key and has finished. The second result
-// is false if there is none. Use it to avoid paying twice for the same request.
+// Finished returns the private training (stage) that was started with this key and has finished; [Trainer.Private]
+// got the key. The second result is false if there is none. Call it before you start a training, so that a request
+// that is repeated is not paid twice.
 func (l *Ledger) Finished(key string) (Stage, bool) {
 	if l == nil {
 		return Stage{}, false
@@ -213,12 +219,14 @@ func (l *Ledger) Finished(key string) (Stage, bool) {
 	return l.Stages[i], true
 }
 
-// Budget is the largest (ε, δ) that all private trainings of a [Ledger] together may cost a record.
+// Budget is an upper limit (ε, δ) of what private trainings may cost a record. [Trainer.Private] gets the budget for
+// all stages of a [Ledger] together, and [Ledger.Left] returns that for the next one.
 type Budget struct{ Epsilon, Delta float64 }
 
-// Left returns the ε and δ that the next private training (stage) may cost, if b is the budget for all stages. The
-// first stage may cost all of b. A later stage i = 2, 3, … may cost b.Epsilon minus the sum of the ε of all earlier
-// stages (see [Ledger.Bound]), at b.Delta/2^i. If no ε is left, the error is a [*SpentError].
+// Left returns how much the next private training (stage) may cost, if b is the budget for all stages together. Use
+// it to plan that training. The first stage may cost all of b. Stage i = 2, 3, … may cost ε = b.Epsilon minus the ε
+// of all earlier stages, at δ = b.Delta/2^i. The ε of an earlier stage j counts at b.Delta/2^j, as in [Ledger.Bound].
+// If no ε is left, the error is a [*SpentError].
 func (l *Ledger) Left(ctx context.Context, b Budget) (Budget, error) {
 	if err := errors.Join(dp.CheckPositive("epsilon", b.Epsilon), dp.CheckDelta(b.Delta, 0)); err != nil {
 		return Budget{}, err
@@ -252,16 +260,16 @@ func (l *Ledger) unfinished() int {
 	return n
 }
 
-// SpentError is the error of [Ledger.Left] and [Trainer.Private] if earlier private trainings have spent
-// the whole budget.
+// SpentError is the error of [Ledger.Left] and [Trainer.Private] if earlier private trainings (stages) have spent the
+// whole budget, so that no further one may start.
 type SpentError struct {
 	Budget     Budget
 	Spent      float64 // the sum of the ε of all stages, see [Ledger.Bound]
-	Stages     int
-	Unfinished int // how many of the stages did not finish
+	Stages     int     // number of earlier stages
+	Unfinished int     // how many of the stages did not finish
 }
 
-// Error returns a text with the part of the budget that was spent.
+// Error returns a text that says what the budget is and how much of it the earlier trainings have cost.
 func (e *SpentError) Error() string {
 	cost := "ε ≤ " + decimal.Up(e.Spent, 6) + " at δ/2, δ/4, …, which leaves δ for another one"
 	if e.Stages == 1 {
@@ -278,11 +286,12 @@ func (e *SpentError) Error() string {
 	return text
 }
 
-// Private runs a private training and returns the ledger, in which this training is the last stage. key
-// names the request for the training; [Ledger.Finished] finds the stage by its key.
+// Private runs the script once on the private records, as task says, and returns the ledger of the folder
+// Options.Dir, in which this training is the last stage. task.Role must be Private. key is the caller's name for the
+// request, by which [Ledger.Finished] finds the stage. b is the budget for all stages in this folder together.
 //
-// If the plan does not fit into the budget together with all stages before, or if the ledger cannot be
-// written, the script does not start.
+// The script does not start if the plan does not fit into what the earlier stages have left of b, or if the ledger
+// cannot be written.
 //
 // If a process is killed at any moment, the ledger still counts at least the cost of the plan and of all rounds that
 // the script reported. The order of the steps ensures this:

@@ -12,9 +12,10 @@ import (
 )
 
 // Line is one line of JSON that the script prints to stdout, such as {"metric": 0.93}. It has exactly one of the
-// fields. The line with the metric is the script's last line.
+// fields. The line with the metric must be the script's last one. All other text must go to stderr.
 type Line struct {
-	// Metric is the result, in [0, 1]; larger is better. A training that diverged has the metric 0.
+	// Metric is the result of the training, such as the accuracy, in [0, 1]; larger is better. A training that
+	// diverged has the metric 0.
 	Metric *float64 `json:"metric,omitempty"`
 	Curve  *Point   `json:"curve,omitempty"`  // the metric after some steps
 	Rounds *Rounds  `json:"rounds,omitempty"` // rounds that were really run; the rounds of several lines are added
@@ -26,10 +27,11 @@ type Point struct {
 	Metric float64 `json:"metric"`
 }
 
-// Rounds is the script's report that it ran this number of steps, all with this noise multiplier and sample rate.
+// Rounds is the script's report that it ran Steps steps, all with this noise multiplier and sample rate. A script
+// prints it so that the program can check that the script followed its [Plan].
 type Rounds struct {
 	NoiseMultiplier float64 `json:"noise_multiplier"`
-	SampleRate      float64 `json:"sample_rate"`
+	SampleRate      float64 `json:"sample_rate"` // probability that a record is in the batch of a step
 	Steps           int     `json:"steps"`
 }
 
@@ -38,12 +40,12 @@ type Rounds struct {
 type Result struct {
 	Metric float64  `json:"metric"`
 	Curve  []Point  `json:"curve,omitempty"`
-	Rounds []Rounds `json:"rounds"`
+	Rounds []Rounds `json:"rounds"` // the rounds that the script really ran
 }
 
-// MaxLine, MaxLines and MaxStderr limit the output of one run of the script: the bytes of a line, the
-// number of lines, and the bytes of stderr. Too long a line or too many lines are errors. Bytes of stderr
-// beyond the limit are dropped.
+// MaxLine, MaxLines and MaxStderr limit the output of one run of the script: the bytes of a line on stdout, the
+// number of lines, and the bytes on stderr. A longer line or more lines are errors. Bytes on stderr beyond the limit
+// are dropped.
 const (
 	MaxLine   = 4096
 	MaxLines  = 1000

@@ -36,28 +36,28 @@ import (
 	"proactivedp/internal/strictjson"
 )
 
-// Protocol is the version of the JSON that this program and the script exchange. Every [Task] has it in the key
-// "protocol".
+// Protocol is the version of the JSON that this program and the user's script exchange. Every [Task] has it in the
+// key "protocol", so that a script can refuse a version that it does not know.
 const Protocol = 1
 
-// Role says which records a training may use.
+// Role says which records a training may use: private or public ones.
 type Role string
 
 // These are the roles. A private training uses the private records, and the [Ledger] counts its cost. A public
-// training is a proxy, a cheap training that predicts the metric of a private one. It has little noise and no ledger,
-// so it must not use private records.
+// training is a proxy: a cheap training that predicts the metric of a private one, to compare settings. It has little
+// noise and no ledger, so the script must run it on public records.
 const (
 	Public  Role = "public"
 	Private Role = "private"
 )
 
-// Task tells the script which training to run. The script reads the task as JSON from a file. The path of the file is
-// the script's last argument.
+// Task says which training the user's script is to run. The script reads it as JSON from a file, whose path is the
+// script's last argument.
 type Task struct {
 	Protocol int  `json:"protocol"` // 1
-	Role     Role `json:"role"`
-	Plan     Plan `json:"plan"`
-	// MaxGradNorm is the clipping norm C of the gradient of each record.
+	Role     Role `json:"role"`     // the records that the script may use
+	Plan     Plan `json:"plan"`     // the rounds to run
+	// MaxGradNorm is the clipping norm C: the largest norm of the gradient of one record.
 	MaxGradNorm float64 `json:"max_grad_norm"`
 	// LearningRate multiplies the noised sum of clipped gradients after its division by Plan.BatchSize,
 	// as in Opacus.
@@ -70,19 +70,20 @@ type Task struct {
 	Scale float64 `json:"scale"`
 }
 
-// Plan describes the rounds (steps) of a training. The script must run exactly these rounds.
+// Plan describes the rounds (steps) of a training, all equal. The script must run exactly these rounds, because ε is
+// computed from them.
 type Plan struct {
 	Sampling        dp.Sampling  `json:"sampling"`
 	Adjacency       dp.Adjacency `json:"adjacency"`
 	NoiseMultiplier float64      `json:"noise_multiplier"` // σ; the noise has standard deviation σ·C
-	BatchSize       int          `json:"batch_size"`       // expected
-	DatasetSize     int          `json:"dataset_size"`
-	SampleRate      float64      `json:"sample_rate"` // batch_size / dataset_size
+	BatchSize       int          `json:"batch_size"`       // expected number of records in a batch
+	DatasetSize     int          `json:"dataset_size"`     // number of training records
+	SampleRate      float64      `json:"sample_rate"`      // batch_size / dataset_size
 	Steps           int          `json:"steps"`
 }
 
-// NewPlan returns a plan of equal rounds with Poisson sampling under add-or-remove adjacency. noise is the
-// noise multiplier, batch the expected batch size, and records the number of records.
+// NewPlan returns a plan of steps equal rounds, whose batches are Poisson samples, under add-or-remove adjacency.
+// noise is the noise multiplier σ, batch the expected batch size, and records the number of training records.
 func NewPlan(noise float64, batch, records, steps int) Plan {
 	return Plan{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: noise, BatchSize: batch, DatasetSize: records,
@@ -98,7 +99,7 @@ func (p Plan) Event() dp.Event {
 	}
 }
 
-// Validate returns one error that lists every field outside its range.
+// Validate returns an error that lists every field of t outside its range. A training with such a task is refused.
 func (t Task) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("task: "+format, args...)) }
@@ -132,7 +133,8 @@ func (t Task) Validate() error {
 
 // Options says how a script is run: its time limit, and where its results and messages are kept.
 type Options struct {
-	// Limit is the longest time of one run of the script, in [MinLimit, MaxLimit]. 0 means MaxLimit.
+	// Limit is the longest time of one run of the script, in [MinLimit, MaxLimit]. 0 means MaxLimit. A script that
+	// takes longer is stopped and counts as failed.
 	Limit time.Duration
 	// Dir is the folder for the results of public trainings and for the ledger. With "", public trainings are not
 	// kept and private ones are refused. The caller must ensure that no other process uses the folder at the same
@@ -148,7 +150,8 @@ const (
 	MaxLimit = 30 * 24 * time.Hour
 )
 
-// Trainer runs the user's training script. Make one with [New].
+// Trainer runs the user's training script. Make one with [New]. [Trainer.Public] runs the script on public data, and
+// [Trainer.Private] on the private records.
 type Trainer struct {
 	command []string
 	digest  string // of the command and of the files that it names
@@ -161,9 +164,9 @@ const notWords = "'\"`$&|;<>()*?"
 // maxScript is the largest size of a file in a command whose content is part of the digest, in bytes.
 const maxScript = 16 << 20
 
-// New returns a trainer for a command, which is a program with its arguments, separated by spaces. No shell runs it,
-// so quotes and other special characters of a shell are errors. New also reads the files that the command names,
-// because [Trainer.Digest] covers them.
+// New returns a trainer for command, which is a program with its arguments, separated by spaces, such as "python3
+// train.py". No shell runs it, so quotes and other special characters of a shell are errors. New runs nothing, but it
+// reads the files that the command names, because [Trainer.Digest] covers them.
 func New(command string, o Options) (*Trainer, error) {
 	t := &Trainer{command: strings.Fields(command), o: o}
 	var errs []error
@@ -197,8 +200,8 @@ func New(command string, o Options) (*Trainer, error) {
 	return t, nil
 }
 
-// Digest returns a SHA-256 of the command and of the files that the command names, such as train.py. It does not
-// cover files that a script imports.
+// Digest returns a SHA-256, in hexadecimal, of the command and of the files that the command names, such as train.py.
+// Use it to notice that the script has changed. It does not cover files that a script imports.
 func (t *Trainer) Digest() string {
 	if t == nil {
 		return ""
@@ -214,13 +217,13 @@ type kept struct {
 	Result Result `json:"result"`
 }
 
-// TrialsFolder is the name of the folder in Options.Dir that keeps the results of finished public trainings, see
-// [Trainer.Public].
+// TrialsFolder is the name of the folder in Options.Dir in which [Trainer.Public] keeps the results of finished
+// public trainings.
 const TrialsFolder = "trials"
 
-// Public runs a public training and keeps its result in Options.Dir. If the folder already has the result of an equal
-// task, Public returns that result and runs nothing. The script must report exactly the rounds of the plan; otherwise
-// Public returns an error.
+// Public runs the script on public data, as task says, and keeps the result in Options.Dir. task.Role must be Public.
+// If the folder already has the result of an equal task with the same script, Public returns that result and runs
+// nothing. It is an error if the script does not report exactly the rounds of the plan.
 func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
 	if t == nil || len(t.command) == 0 {
 		return Result{}, errNoTrainer

@@ -28,9 +28,9 @@ var texts = []string{
 	"proactivedp/internal/strictjson", "proactivedp/plan", "proactivedp/plan/libraries", "proactivedp/rng",
 }
 
-// Compile compiles the planner to WebAssembly from the module's source in the folder (see [Source]), with
-// the installed Go. The page will show version. Compile needs no network if the module's dependencies are
-// present.
+// Compile compiles the planner to WebAssembly, for [Page]. folder is the root of the module's source, as [Source]
+// returns it. version is a text that the page will show. Compile runs the installed Go. It needs no network if the
+// module's dependencies are present.
 func Compile(ctx context.Context, folder, version string) (Planner, error) {
 	p := Planner{Version: version}
 	made, err := os.MkdirTemp("", "proactivedp-page-")
@@ -111,11 +111,12 @@ func licences(ctx context.Context, folder string) ([]byte, error) {
 	return all, nil
 }
 
-// ErrNoSource is wrapped by the error of [Source] if there is no source, or if Go is not installed.
+// ErrNoSource is the error that [Source] wraps if there is no copy of the module's source, or if Go is not installed.
+// The program can then only use a page that was made before, see [Made].
 var ErrNoSource = errors.New("no source of the planner")
 
-// Source returns the root folder of the module's source, which must be folder or a folder above it.
-// Otherwise the error wraps [ErrNoSource].
+// Source returns the root folder of the module's source, for [Compile]. It looks in folder and in the folders above
+// it. If none of them is the root, or if Go is not installed, the error wraps [ErrNoSource].
 func Source(ctx context.Context, folder string) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return "", fmt.Errorf("%w: Go is not installed", ErrNoSource)

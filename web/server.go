@@ -35,16 +35,17 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Options says what a [Server] can do besides answering planning questions.
+// Options says whether a [Server] also proposes settings for a training. It always answers planning questions.
 type Options struct {
-	// Propose answers the JSON question of POST /propose. If it is nil, the server has no such address.
-	// Only one call runs at a time. It must end soon after ctx is cancelled. If its error wraps an
-	// answer.Problem, the page shows the problem.
+	// Propose answers the question of a page that asks for settings for a data set, which is the JSON of POST
+	// /propose. Its result is sent as JSON. If Propose is nil, the server has no such address. Only one call runs at
+	// a time. It must end soon after ctx is cancelled. If its error wraps an answer.Problem, the page shows the
+	// problem.
 	//
-	// Propose writes lines about its progress to progress. While it runs, GET /propose answers with the
-	// last line, which the page shows.
+	// Propose writes lines about its progress to progress. While it runs, GET /propose answers with the last line,
+	// which the page shows.
 	Propose func(ctx context.Context, question []byte, progress io.Writer) (any, error)
-	Sets    []string // names of the data sets that Propose knows
+	Sets    []string // names of the data sets that Propose knows, for the page to list
 }
 
 // Server serves the planner page and answers its questions, only to this machine. Make one with
@@ -93,7 +94,7 @@ type file struct {
 	text []byte
 }
 
-// NewServer returns a server of the planner page. Call Serve, or use the server as an http.Handler.
+// NewServer returns a server of the planner page. Call [Server.Serve], or use the server as an http.Handler.
 func NewServer(o Options) (*Server, error) {
 	page, err := servedPage(o.Sets)
 	if err != nil {
@@ -111,8 +112,9 @@ func NewServer(o Options) (*Server, error) {
 	}, nil
 }
 
-// Serve answers requests at the listener until ctx is cancelled. Then it ends open requests and returns
-// nil. The listener's address must be a loopback address.
+// Serve answers requests at the listener until ctx is cancelled. Then it ends open requests and returns nil. The
+// listener's address must be a loopback address, such as 127.0.0.1:8080; otherwise Serve returns an error, because
+// the server is only for this machine.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	host, _, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil || !net.ParseIP(host).IsLoopback() {
@@ -145,8 +147,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// ServeHTTP answers one request. It refuses a host name other than this machine's, to protect against
-// DNS rebinding: a foreign page whose name resolves to this machine must not ask questions.
+// ServeHTTP answers one request, for the page or for a question. It refuses a request whose host name is not this
+// machine's. This protects against DNS rebinding: a foreign page whose name resolves to this machine must not ask
+// questions.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	taken(w, s.takeTime)
 	h := w.Header()

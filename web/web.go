@@ -1,18 +1,18 @@
-// Package web makes the planner (package answer) a web page: either one HTML file that needs nothing else,
-// or a page from a server on this machine. Both have the same text, style and scripts. The file contains
-// the planner as WebAssembly, which answers questions in the browser. The server answers them in its own
-// process.
+// Package web makes a web page of the planner, which computes how much noise, how many steps and which batch size a
+// training with a privacy budget needs (package answer). The page is either one HTML file that needs nothing else, or
+// a page from a server on this machine. Both have the same text, style and scripts. The file contains the planner as
+// WebAssembly, which answers questions in the browser. The server answers them in its own process.
 //
 // [Compile] and [Page] make the file, and [Server] serves the page.
 //
 // # The page inside the program
 //
-// make build and make release write the page to made/planner.html and build the program with the tag
-// "page", which embeds it; see [Made]. A build without the tag embeds no page.
+// make build and make release write the page to made/planner.html and build the program with the tag "page", which
+// embeds it; see [Made]. A build without the tag embeds no page.
 //
-// The page is not committed, because it is made from the source. It has 1.6 MB compressed and changes with
-// each change of an accountant and with each Go version. The repository would grow with each change, and
-// branches could not be merged.
+// The page is not committed, because it is made from the source. It has 1.6 MB compressed and changes with each
+// change of an accountant and with each Go version. The repository would grow with each change, and branches could
+// not be merged.
 package web
 
 import (
@@ -66,8 +66,8 @@ func pageText(head, foot string) []byte {
 	return []byte(strings.Replace(page, "<!--scripts-->", foot, 1))
 }
 
-// Planner is the planner as WebAssembly, with everything that a page needs to run it. [Compile] makes one,
-// and [Page] writes it.
+// Planner is the planner as WebAssembly, with everything that a page needs to run it. [Compile] makes one, and [Page]
+// writes it as a page.
 type Planner struct {
 	Wasm     []byte // the planner, compiled from web/internal/planner
 	Loader   []byte // wasm_exec.js of the Go version that compiled Wasm
@@ -75,8 +75,8 @@ type Planner struct {
 	Licences []byte // licences of all software that Wasm contains
 }
 
-// Page returns the planner as one HTML file that needs no other file and no network. Its content
-// security policy allows it to load nothing, and to run only its own scripts.
+// Page returns the planner as one HTML file that works without other files and without a network. Its content
+// security policy lets it load nothing, and run only its own scripts.
 func Page(p Planner) ([]byte, error) {
 	packed, err := packed(p.Wasm)
 	if err != nil {
@@ -109,14 +109,15 @@ func Page(p Planner) ([]byte, error) {
 	return pageText(head, foot.String()), nil
 }
 
-// Made returns the planner page that was embedded when the program was built, or nil if no page was embedded.
-// [PageVersion] returns its version.
+// Made returns the planner page that was embedded when the program was built, or nil if the build had no tag "page".
+// It is a result of [Page], and [PageVersion] returns its version.
 func Made() []byte { return made }
 
 // generator comes before the version in a page.
 const generator = `<meta name="generator" content="proactivedp `
 
-// PageVersion returns the version that is written in a page from [Page], or "" if page contains no version.
+// PageVersion returns the version (see [Compile]) that is written in page, a result of [Page]. It returns "" if page
+// contains no version.
 func PageVersion(page []byte) string {
 	_, after, found := bytes.Cut(page, []byte(generator))
 	version, _, ended := bytes.Cut(after, []byte(`"`))

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	Classes = 10
+	Classes = 10 // number of classes
 	// MaxRecords is the largest number of records in a file. The limit keeps a damaged file from using up all memory.
 	MaxRecords = 100_000
 
@@ -31,15 +31,16 @@ const (
 )
 
 // Mean returns the mean of p/255 over all pixels p of the training set, for red, green and blue, to the four digits
-// that are commonly used. The images are normalised by Mean and Std.
+// that are commonly used. The images that this package reads are normalised by Mean and Std.
 func Mean() []float32 { return []float32{0.4914, 0.4822, 0.4465} }
 
-// Std returns the standard deviation of p/255 over all pixels p of the training set, for red, green and
-// blue, to the digits that are commonly used.
+// Std returns the standard deviation of p/255 over all pixels p of the training set, for red, green and blue, to the
+// digits that are commonly used. The images that this package reads are normalised by Mean and Std.
 func Std() []float32 { return []float32{0.2470, 0.2435, 0.2616} }
 
-// Parse reads one file of records, plain or compressed by gzip, bzip2, xz or zstd. name is the name of the data set.
-// It is an error if a record is incomplete, a label is above 9, there are no records or more than MaxRecords, or r
+// Parse reads the records of one file in the format of the package comment, plain or compressed by gzip, bzip2, xz or
+// zstd. Use it for other files in this format, and [Load] for CIFAR-10 itself. name is the name of the data set. It
+// is an error if a record is incomplete, a label is above 9, there are no records or more than MaxRecords, or r
 // fails.
 func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	d := newSet(name)

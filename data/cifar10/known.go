@@ -20,18 +20,17 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// These constants describe CIFAR-10 as it was published: its name here, the numbers of its training and
-// test images, its source and its licence.
+// These constants describe CIFAR-10 as it was published.
 const (
-	Name     = "cifar10"
-	Train    = 50_000
-	Test     = 10_000
+	Name     = "cifar10" // name by which commands and reports know it
+	Train    = 50_000    // number of training images
+	Test     = 10_000    // number of test images
 	Citation = "A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, technical report, " +
 		"University of Toronto, 2009"
 	Licence = "none stated by the author, who asks to be cited"
 )
 
-// Sources returns the URLs from which the archive with all files can be downloaded.
+// Sources returns the URLs from which [Load] downloads the archive with all files.
 func Sources() []string {
 	return []string{
 		"https://www.cs.toronto.edu/~kriz/" + archive,
@@ -65,13 +64,15 @@ func original() database {
 	}
 }
 
-// Load finds the data set in the folder cifar10, verifies it, and returns the training batches in order, followed by
-// the test batch. locator says where to look. A folder named by the user (Locator.Dir) must have either the archive
-// or the batches data_batch_1.bin and so on. The batches may be compressed (.bin.gz), or in the subfolder
-// cifar-10-batches-bin. A cache has the archive. After the first use it also has this subfolder, because inflating
-// the archive takes most of the time. Instead of test_batch.bin a folder may have test_batch_first1000.bin with the
-// first 1,000 records of it; Dataset.Note then says so. If a file was not found or is damaged, the error wraps one of
-// the errors of package fetch.
+// Load finds or downloads CIFAR-10, verifies it, and returns the training images in the order of their files,
+// followed by the test images (see data.Dataset.Train). locator says where to look; its zero value means the user's
+// cache and a download.
+//
+// A folder named by the user (Locator.Dir) must have either the archive or the files data_batch_1.bin and so on.
+// These files may be compressed (.bin.gz), or in the subfolder cifar-10-batches-bin. Instead of test_batch.bin, a
+// folder may have test_batch_first1000.bin with its first 1,000 records; Dataset.Note then says so. A cache has the
+// archive. After the first use it also has the subfolder, because inflating the archive takes most of the time. If a
+// file was not found or is damaged, the error wraps one of the errors of package fetch.
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	return original().load(ctx, locator)
 }

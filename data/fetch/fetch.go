@@ -37,8 +37,8 @@ var (
 	ErrDamaged = errors.New("damaged")
 )
 
-// DefaultMaxBytes is the size limit in bytes of a File that sets none. The largest data set in use, CIFAR-10, has 170
-// MB.
+// DefaultMaxBytes is the largest size in bytes of a file whose File.MaxBytes is 0: 256 MiB. The largest data set in
+// use, CIFAR-10, has 170 MB.
 const DefaultMaxBytes = 256 << 20
 
 // File describes a file of a data set: its names, the URLs from which it can be downloaded, and the digest or test
@@ -55,7 +55,7 @@ type File struct {
 	Sources []string
 	// SHA256 is the digest of the whole file, 64 hexadecimal digits; "" if not known.
 	SHA256 string
-	// MaxBytes is the size limit; 0 means DefaultMaxBytes.
+	// MaxBytes is the largest size of the file in bytes; a larger one is an error. 0 means DefaultMaxBytes.
 	MaxBytes int64
 	// Check verifies the content of the file at path, which need not be its final path. nil means
 	// that only SHA256 is checked.
@@ -72,8 +72,8 @@ type Locator struct {
 	Cache string
 	// Offline forbids downloads.
 	Offline bool
-	// Memory is how many bytes the process may use when it loads the data set; 0 means all
-	// available memory (see internal/memory). A larger data set is refused while it is read.
+	// Memory is how many bytes the process may use when it loads the data set. 0 means all available memory. A data
+	// set that needs more is an error, as soon as the reader notices.
 	Memory int64
 	// Progress gets a line for each download and its progress: a bar on a terminal, or else a line
 	// for each tenth. nil is silent.
@@ -119,9 +119,10 @@ func (t timing) orDefault() timing {
 	return t
 }
 
-// Locate returns the path of a verified copy of f. It may download f, unless l.Dir or l.Offline is set. A damaged
-// file in the cache is downloaded again, once. If there is no verified copy, the error wraps ErrUnavailable,
-// ErrMissing or ErrDamaged. If ctx is cancelled, the error wraps context.Cause(ctx).
+// Locate returns the path of a verified copy of f, for a reader to open. It looks in the folder l.Dir or, if that is
+// "", in the cache. If f is not in the cache, Locate downloads it, unless l.Offline is set. A damaged file in the
+// cache is downloaded again, once. If there is no verified copy, the error wraps ErrUnavailable, ErrMissing or
+// ErrDamaged. If ctx is cancelled, the error wraps context.Cause(ctx).
 func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 	places, err := f.places()
 	if err != nil {
@@ -256,7 +257,8 @@ func hashFile(path string, most int64) ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-// CacheFolder returns the folder to which files are downloaded. The folder need not exist yet.
+// CacheFolder returns the folder to which l downloads files: l.Cache, or the folder proactivedp in the user's cache.
+// The folder need not exist yet.
 func (l Locator) CacheFolder() (string, error) {
 	if l.Cache != "" {
 		return l.Cache, nil

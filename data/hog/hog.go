@@ -29,10 +29,11 @@ import (
 	"proactivedp/data"
 )
 
-// Map computes features of images: histograms of oriented gradients. It implements data.FeatureMap.
+// Map computes features of images, histograms of oriented gradients, with which a model trains instead of pixels. It
+// implements data.FeatureMap. Its two fields are explained in the package comment.
 type Map struct {
 	Cell int // the side of a cell in pixels, in [1, MaxCell]
-	Bins int // directions, in [1, MaxBins]
+	Bins int // number of directions, in [1, MaxBins]
 }
 
 // MaxCell is the largest Map.Cell, in pixels, and MaxBins is the largest Map.Bins.
@@ -42,14 +43,16 @@ const (
 )
 
 // Norm is the Euclidean norm to which the features of each image are scaled. The bias of a linear model acts like one
-// more feature with the value 1. Compared with it the features are large, so that the bias takes only a small part of
-// a clipped gradient.
+// more feature with the value 1. Compared with 1, the norm 10 is large, so that the bias takes only a small part of a
+// clipped gradient.
 const Norm = 10
 
-// Prefix is the beginning of the text of every Map, such as hog:4:8 (cells of 4×4 pixels, 8 directions).
+// Prefix is the beginning of the text of every Map (see [Map.String]), by which it differs from the text of other
+// feature maps.
 const Prefix = "hog:"
 
-// String returns the text hog:CELL:BINS with the two fields of m, which Parse reads.
+// String returns the text hog:CELL:BINS with the two fields of m, which [Parse] reads. train.Spec.FeatureMap has the
+// map in this form.
 func (m Map) String() string { return fmt.Sprintf("%s%d:%d", Prefix, m.Cell, m.Bins) }
 
 // Parse reads a Map from the text hog:CELL:BINS, such as hog:4:8 for cells of 4×4 pixels and 8 directions. The error
@@ -80,7 +83,7 @@ func Parse(text string) (Map, error) {
 	return m, nil
 }
 
-// Validate reports every field outside its range.
+// Validate returns an error that lists every field of m outside its range.
 func (m Map) Validate() error {
 	var errs []error
 	if m.Cell < 1 || m.Cell > MaxCell {
@@ -92,8 +95,8 @@ func (m Map) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Features returns the number of features of each image of d: Bins for each complete cell. It returns an error if the
-// map is not valid, if d has no images, or if an image is smaller than a cell.
+// Features returns the number of features of each image of d: Bins for each complete cell of Cell×Cell pixels. It
+// returns an error if the map is not valid, if d has no images, or if an image is smaller than a cell.
 func (m Map) Features(d *data.Dataset) (int, error) {
 	if d == nil {
 		return 0, errors.New("no data set")
@@ -113,7 +116,7 @@ func (m Map) Features(d *data.Dataset) (int, error) {
 	return n, nil
 }
 
-// Bytes returns how many bytes the features of d take, or 0 if Apply would fail.
+// Bytes returns how many bytes of memory the features of d take, or 0 if [Map.Apply] would fail.
 func (m Map) Bytes(d *data.Dataset) int64 {
 	n, err := m.Features(d)
 	if err != nil {
@@ -125,8 +128,9 @@ func (m Map) Bytes(d *data.Dataset) int64 {
 // Constants returns "", because these features need no constants.
 func (m Map) Constants() string { return "" }
 
-// Apply returns the records of d with dense rows of their features, in the order [row of cells][column of
-// cells][direction]. progress, unless it is nil, is called with the number of records that are done.
+// Apply returns the records of d with dense rows of their features instead of images, in the order [row of
+// cells][column of cells][direction]. It calls progress, unless that is nil, with the number of records that are
+// done.
 func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
 	n, err := m.Features(d)
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	"proactivedp/data/fetch"
 )
 
-// Known describes a published data set that Load finds by name: its content and its source.
+// Known describes a published data set that [Load] finds by name: its content and its source.
 type Known struct {
 	Name        string
 	Rows        int
 	Features    int
-	LabelCounts []int  // number of rows of class 0 and of class 1
-	Hash        string // data.Dataset.Hash of the content
-	SHA256      string // checksum of LIBSVM's own file; "" if only the content is certain
-	Sources     []string
+	LabelCounts []int    // number of rows of class 0 and of class 1
+	Hash        string   // data.Dataset.Hash of the content, by which it is verified
+	SHA256      string   // checksum of LIBSVM's own file; "" if only the content is certain
+	Sources     []string // URLs of the file
 	Citation    string
 	Licence     string
 }
 
-// Catalogue returns the published data sets that Load finds by name. Their counts of rows and features are those that
-// LIBSVM and UCI state.
+// Catalogue returns descriptions of the published data sets that [Load] finds by name. Their counts of rows and
+// features are those that LIBSVM and UCI state.
 func Catalogue() []Known {
 	const site = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 	return []Known{
@@ -77,8 +77,8 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the description of the published data set with this name. For an unknown name, the error lists all
-// names.
+// Lookup returns the description of the published data set with this name, which [Catalogue] also lists. For an
+// unknown name, the error lists all names.
 func Lookup(name string) (Known, error) {
 	for _, k := range Catalogue() {
 		if k.Name == name {
@@ -88,9 +88,10 @@ func Lookup(name string) (Known, error) {
 	return Known{}, fmt.Errorf("data set = %q, must be one of %q", name, Names())
 }
 
-// Load finds or downloads the published data set with this name (see Names) as the file libsvm/NAME, reads it and
-// verifies its content. locator says where to look. If the file was not found, the error wraps one of the errors of
-// package fetch, such as fetch.ErrUnavailable.
+// Load finds or downloads the published data set with this name (see [Names]), reads it and verifies its content.
+// locator says where to look for the file, which is called libsvm/NAME there; its zero value means the user's cache
+// and a download. If the file was not found, the error wraps one of the errors of package fetch, such as
+// fetch.ErrUnavailable.
 func Load(ctx context.Context, name string, locator fetch.Locator) (*data.Dataset, error) {
 	k, err := Lookup(name)
 	if err != nil {
@@ -119,8 +120,9 @@ func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, 
 	return set, nil
 }
 
-// Verify returns an error if d is not the published data set k. The error lists the differences in the
-// numbers of rows, features and labels. If these agree, Verify compares the hash of the content.
+// Verify returns an error if d is not the published data set k. Use it for a copy of the data set that was read from
+// the user's file. The error lists the differences in the numbers of rows, features and labels. If these agree,
+// Verify compares the hash of the content.
 func (k Known) Verify(d *data.Dataset) error {
 	var errs []error
 	differ := func(field string, found, expected any) {

@@ -60,6 +60,7 @@ type ParseError struct {
 // Unwrap returns the error that caused e, such as data.ErrLabel, or nil if there is none.
 func (e *ParseError) Unwrap() error { return e.err }
 
+// Error returns the file, the line and the byte with the message. It never has a value of a record.
 func (e *ParseError) Error() string {
 	where := e.File
 	if e.Line > 0 {
@@ -71,12 +72,13 @@ func (e *ParseError) Error() string {
 	return where + ": " + e.Msg
 }
 
-// Parse reads a data set with two labels, plain or compressed by gzip, bzip2, xz or zstd, which it recognises by the
-// first bytes. The smaller label becomes class 0, and the larger one class 1. The number of features is the largest
-// index. name is the name of the data set, and of the file in errors.
+// Parse reads a data set with two labels from r, in the format of the package comment, plain or compressed by gzip,
+// bzip2, xz or zstd, which it recognises by the first bytes. The smaller label becomes class 0, and the larger one
+// class 1. The number of features is the largest index. name is the name of the data set, and of the file in errors.
+// For other labels or targets use [ParseFile].
 //
-// The error is a *ParseError if the text breaks the format of the package comment or a limit, if there are no rows or
-// no indices, or if only one label occurs. If r fails, it is the error of r.
+// The error is a *ParseError if the text breaks the format or a limit, if there are no rows or no indices, or if only
+// one label occurs. If r fails, it is the error of r.
 func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	p := newParser(name, name, Options{})
 	in, err := unpacked(name, nil, r)
@@ -103,20 +105,22 @@ type Options struct {
 	// Test is the path of a second file, whose rows become the test set. "" means that there is none: the data set
 	// then counts as published without a separate test set.
 	Test string
-	// Unlabelled means that labels are not read. All rows then have a placeholder instead: class 0 or, with Target,
-	// the scaled target 0.
+	// Unlabelled means that labels are not read, as in a file whose labels are to be predicted. All rows then have a
+	// placeholder instead: class 0 or, with Target, the scaled target 0.
 	Unlabelled bool
 	// ZeroBased means that indices count from 0, not from 1.
 	ZeroBased bool
 	// Saturate reads a number beyond the range of float32 as the largest float32 of its sign, instead of an error.
-	// Use it for values that will be clamped.
+	// Set it if values will be clamped to bounds afterwards, so that one extreme value cannot reveal itself by an
+	// error.
 	Saturate bool
 	Memory   int64 // limit for the memory of the process in bytes; 0 means all available memory
 	// Progress shows how much of a large file was read; nil shows nothing.
 	Progress io.Writer
 }
 
-// ParseFile reads the file at path as Parse does, with options. The name of the data set is the last element of path.
+// ParseFile reads the file at path in the format of the package comment, as o says. It may be compressed, as for
+// [Parse]. The name of the data set is the last element of path.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.Features < 0 || o.Features > MaxIndex {
 		return nil, fmt.Errorf("%s: features = %d, must be in [0, %d]", path, o.Features, MaxIndex)

@@ -48,10 +48,11 @@ const (
 	labelsMagic = 2049 // unsigned bytes in 1 dimension
 )
 
-// Parse reads a data set of ten classes from a file of images and a file of labels, each plain or compressed by gzip,
-// bzip2, xz or zstd. name is the name of the data set. The images are normalised by Mean and Std. It is an error if a
-// file breaks the format of the package comment or a limit, if a label is above 9, if there are no images, if the
-// numbers of images and labels differ, or if a reader fails.
+// Parse reads a data set of ten classes from a file of images and a file of labels in the format of the package
+// comment, each plain or compressed by gzip, bzip2, xz or zstd. Use it for other files in this format, and [Load] for
+// MNIST itself. name is the name of the data set. The images are normalised by Mean and Std. It is an error if a file
+// breaks the format or a limit, if a label is above 9, if there are no images, if the numbers of images and labels
+// differ, or if a reader fails.
 func Parse(name string, images, labels io.Reader) (*data.Dataset, error) {
 	d := newSet(name)
 	for _, part := range []struct {

@@ -16,20 +16,19 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// These constants describe MNIST as it was published: its name here, the numbers of its training and
-// test images, its source and its licence.
+// These constants describe MNIST as it was published.
 const (
-	Name     = "mnist"
-	Train    = 60_000
-	Test     = 10_000
+	Name     = "mnist" // name by which commands and reports know it
+	Train    = 60_000  // number of training images
+	Test     = 10_000  // number of test images
 	Citation = "Y. LeCun, C. Cortes and C. Burges, The MNIST database of handwritten digits, 1998; Y. LeCun, L. " +
 		"Bottou, Y. Bengio and P. Haffner, Gradient-based learning applied to document recognition, Proceedings of " +
 		"the IEEE 86(11), 1998"
 	Licence = "none stated by the authors; often quoted as CC BY-SA 3.0"
 )
 
-// Fashion and Kuzushiji are the names of two other data sets in MNIST's format that LoadNamed can load: Fashion-MNIST
-// and KMNIST.
+// Fashion and Kuzushiji are the names of Fashion-MNIST (clothes) and KMNIST (Japanese characters), two other data
+// sets in MNIST's format that [LoadNamed] can load.
 const (
 	Fashion   = "fashion-mnist"
 	Kuzushiji = "kmnist"
@@ -39,7 +38,7 @@ const (
 // MNIST.
 type Known struct {
 	Name, Citation, Licence string
-	Sources                 []string // URLs of folders that have the four files
+	Sources                 []string // URLs of folders, each of which has the four files
 }
 
 // Catalogue returns descriptions of the data sets that LoadNamed finds: MNIST, Fashion-MNIST and KMNIST.
@@ -106,16 +105,19 @@ func databases() []database {
 	return []database{digits, fashion, kuzushiji}
 }
 
-// Load finds or downloads MNIST, verifies it, and returns the training set followed by the test set: see [LoadNamed].
+// Load finds or downloads MNIST, verifies it, and returns the training images followed by the test images (see
+// data.Dataset.Train). locator says where to look; its zero value means the user's cache and a download. See
+// [LoadNamed].
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	return LoadNamed(ctx, Name, locator)
 }
 
-// LoadNamed finds or downloads the four files of a data set that [Catalogue] lists, and verifies them. It returns the
-// training set followed by the test set. locator says where to look. The files are in a folder with the data set's
-// name, or in a folder such as MNIST/raw, as torchvision makes it. Names such as train-images.idx3-ubyte are also
-// accepted. The files of MNIST may be compressed or not. The files of the other data sets must be as published,
-// compressed by gzip. The error wraps one of the errors of package fetch if a file was not found.
+// LoadNamed finds or downloads the four files of a data set that [Catalogue] lists, by its name, and verifies them.
+// It returns the training images followed by the test images. locator says where to look; its zero value means the
+// user's cache and a download. The files are in a folder with the data set's name, or in a folder such as MNIST/raw,
+// as torchvision makes it. Names such as train-images.idx3-ubyte are also accepted. The files of MNIST may be
+// compressed or not. The files of the other data sets must be as published, compressed by gzip. The error wraps one
+// of the errors of package fetch if a file was not found.
 func LoadNamed(ctx context.Context, name string, locator fetch.Locator) (*data.Dataset, error) {
 	// Do not download what does not fit the memory.
 	if err := memory.Given(locator.Memory).Check(loadedBytes); err != nil {

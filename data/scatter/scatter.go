@@ -37,8 +37,9 @@ import (
 	"proactivedp/data"
 )
 
-// Map computes features of images: scattering transforms. It implements data.FeatureMap. A zero field means the
-// default, which depends on the number of channels.
+// Map computes features of images, scattering transforms, with which a model trains instead of pixels. It implements
+// data.FeatureMap. A zero field means the default, which depends on the number of channels of the images. The steps
+// of the package comment explain the fields.
 type Map struct {
 	Colour string  // Opponent or RGB, how colours become planes; "" means Opponent; only for images of three channels
 	Root   string  // Yes or No, whether a number x becomes sign(x)·√|x|; "" means Yes with three channels and No with one
@@ -58,22 +59,24 @@ const (
 	MaxRidge = 1000
 )
 
-// MinSide and MaxSide are the smallest and the largest height and width of an image, in pixels.
+// MinSide and MaxSide are the smallest and the largest height and width, in pixels, of an image for which features
+// can be computed.
 const (
 	MinSide = 8
 	MaxSide = 128
 )
 
-// Norm is the size to which features are scaled: the Euclidean norm of an image's features is typically about Norm.
-// For the random images from which the package's constants were computed, the root mean square of these norms is
-// about Norm.
+// Norm is the Euclidean norm that the features of an image typically have. For the random images from which the
+// package's constants were computed, the root mean square of these norms is about Norm. The scale matters because
+// gradients are clipped.
 const Norm = 10
 
-// Name is the beginning of the text of every Map. "scatter" alone is the zero Map, with all defaults; options may
-// follow, see Parse.
+// Name is the beginning of the text of every Map, by which it differs from the text of other feature maps. "scatter"
+// alone is the zero Map, with all defaults; options may follow, see [Parse].
 const Name = "scatter"
 
-// String returns the map as text, which Parse reads. The text has only the options whose fields are not zero.
+// String returns the map as text that [Parse] reads, such as "scatter:fold=no". The text has only the options whose
+// fields are not zero.
 func (m Map) String() string {
 	text := Name
 	add := func(key, value string) {
@@ -91,8 +94,8 @@ func (m Map) String() string {
 }
 
 // Parse reads a Map from its text: "scatter", followed by options in any order, as in
-// scatter:root=no:fold=no:colour=rgb:ridge=0.1. An option sets the field of Map with its name. The error lists every
-// problem.
+// scatter:root=no:fold=no:colour=rgb:ridge=0.1. The options root, fold, colour and ridge set the fields of Map with
+// these names. The error lists every problem.
 func Parse(text string) (Map, error) {
 	first, rest, more := strings.Cut(text, ":")
 	if first != Name {
@@ -137,7 +140,7 @@ func Parse(text string) (Map, error) {
 	return m, nil
 }
 
-// Validate reports every field outside its range.
+// Validate returns an error that lists every field of m outside its range.
 func (m Map) Validate() error {
 	var errs []error
 	if m.Colour != "" && m.Colour != Opponent && m.Colour != RGB {
@@ -154,8 +157,9 @@ func (m Map) Validate() error {
 	return errors.Join(errs...)
 }
 
-// For returns a copy of m in which each zero field has its default for the images of d, see Map. It returns an error
-// if m is not valid or cannot be computed for d.
+// For returns a copy of m in which each zero field has its default for the images of d. Store this copy with a model,
+// so that the model still means the same if defaults change. It returns an error if m is not valid or cannot be
+// computed for d.
 func (m Map) For(d *data.Dataset) (Map, error) {
 	if d == nil {
 		return Map{}, errors.New("no data set")
@@ -199,7 +203,7 @@ func (m Map) For(d *data.Dataset) (Map, error) {
 }
 
 // Features returns the number of features of each image of d. It returns an error if m is not valid or cannot be
-// computed for d.
+// computed for d, for example because images are too small.
 func (m Map) Features(d *data.Dataset) (int, error) {
 	m, err := m.For(d)
 	if err != nil {
@@ -222,7 +226,7 @@ func (m Map) Features(d *data.Dataset) (int, error) {
 	return i.Channels * n * rows, nil
 }
 
-// Bytes returns how many bytes the features of d take, or 0 if Apply would fail.
+// Bytes returns how many bytes of memory the features of d take, or 0 if [Map.Apply] would fail.
 func (m Map) Bytes(d *data.Dataset) int64 {
 	n, err := m.Features(d)
 	if err != nil {
@@ -270,9 +274,9 @@ func (m Map) recipe(d *data.Dataset) (*recipe, error) {
 	return r, nil
 }
 
-// Apply returns the records of d with dense rows of their features. progress, unless it is nil, is called with the
-// number of records that are done. The result does not depend on the number of processors. Without fold, the features
-// are in the order [plane][channel][row][column].
+// Apply returns the records of d with dense rows of their features instead of images. It calls progress, unless that
+// is nil, with the number of records that are done. The result does not depend on the number of processors. Without
+// fold, the features are in the order [plane][channel][row][column].
 func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
 	m, err := m.For(d)
 	if err != nil {

@@ -67,14 +67,15 @@ func mushrooms() shape {
 
 func shapes() []shape { return []shape{phishing(), mushrooms()} }
 
-// Phishing returns "synth-phishing": a stand-in for phishing with 11,055 rows of 68 features. In each row 30 features
-// are 0.18257 and the others are 0. About 56 % of the rows are in class 1. The best possible accuracy is 0.94.
+// Phishing returns "synth-phishing", drawn from root: a stand-in for the data set phishing with 11,055 rows of 68
+// features. In each row 30 features are 0.18257 and the others are 0. About 56 % of the rows are in class 1. The best
+// possible accuracy is 0.94.
 func Phishing(root *rng.Root) *data.Dataset {
 	d, _ := phishing().draw(root)
 	return d
 }
 
-// Names returns the names of the stand-ins: random data sets that replace the real ones.
+// Names returns the names of the stand-ins (random data sets with the shape of real ones) that [Make] generates.
 func Names() []string {
 	var names []string
 	for _, s := range shapes() {
@@ -87,7 +88,7 @@ func Names() []string {
 }
 
 // Is reports whether name has the form of a stand-in's name: one of [Names], such as "synth-mnist", possibly with a
-// colon and more text after it.
+// colon and more text after it. [Check] also checks the text after the colon.
 func Is(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return slices.Contains(Names(), base)
@@ -103,16 +104,17 @@ func StandsInFor(name string) string {
 	return real
 }
 
-// Check returns the error that Make would return for the name of a stand-in (random data set): for an unknown name,
-// or a number of rows outside [MinRows, MaxRows]. It generates nothing.
+// Check returns the error that [Make] would return for this name of a stand-in: for an unknown name, or a number of
+// rows outside [MinRows, MaxRows]. It generates nothing, so use it to check a setting early.
 func Check(name string) error {
 	_, err := find(name)
 	return err
 }
 
-// Make returns the stand-in (random data set) with this name, drawn from root. The name is one of Names. After the
-// name of a stand-in for images, a colon and the number of rows may follow, as in "synth-mnist:7000"; otherwise it
-// has as many rows as the real set. For an unknown name, the error lists the names. A root without a key is an error.
+// Make returns the stand-in with this name, one of [Names], drawn from root: a random data set with the shape of a
+// real one. After the name of a stand-in for images, a colon and the number of rows may follow, as in
+// "synth-mnist:7000"; otherwise it has as many rows as the real set. For an unknown name, the error lists the names.
+// The zero rng.Root is an error.
 func Make(name string, root *rng.Root) (*data.Dataset, error) {
 	found, err := find(name)
 	if err != nil {
@@ -126,8 +128,8 @@ func Make(name string, root *rng.Root) (*data.Dataset, error) {
 	return d, nil
 }
 
-// Bytes returns how many bytes of memory the stand-in (random data set) with this name needs. It returns an error for
-// an unknown name, as Make does.
+// Bytes returns how many bytes of memory the result of [Make] with this name needs, without generating it. It returns
+// an error for an unknown name.
 func Bytes(name string) (int64, error) {
 	found, err := find(name)
 	return found.bytes, err

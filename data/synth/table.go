@@ -8,11 +8,11 @@ import (
 	"proactivedp/rng"
 )
 
-// TableShape says how large a random table is (see Table and Numbers), and how hard its labels are to learn.
+// TableShape says how large a random table for [Table] or [Numbers] is, and how hard its labels are to learn.
 type TableShape struct {
 	Rows, Features, Classes int
-	// Share is the probability of the most frequent class, class 0. The other classes share the rest
-	// equally. 0 means that all classes are equally frequent.
+	// Share is the probability of class 0, the most frequent class. The other classes share the rest equally. 0 means
+	// that all classes are equally frequent.
 	Share float64
 	// Noise is the probability that a label is independent of the features of its row.
 	Noise float64
@@ -27,7 +27,7 @@ const (
 	maxTableEntries  = 1 << 28
 )
 
-// Validate reports every field of s that is outside its range.
+// Validate returns an error if a field of s is outside its range, for example Rows outside [MinRows, MaxRows].
 func (s TableShape) Validate() error {
 	if s.Rows < MinRows || s.Rows > MaxRows || s.Features < 1 || s.Features > maxTableFeatures || s.Classes < 2 ||
 		s.Classes > MaxTableClasses || s.Rows*s.Features > maxTableEntries {
@@ -48,8 +48,9 @@ const (
 	apart       = 2.5
 )
 
-// Table returns a random table of shape s with this name, drawn from root. All values are in [0, 1], as in a table
-// that was scaled by public bounds. Only every third feature depends on the class.
+// Table returns a random table of the shape s with the given name, drawn from root, for tests of programs that read
+// tables. All values are in [0, 1], as in a table that was scaled by public bounds. Only every third feature depends
+// on the class.
 func Table(root *rng.Root, name string, s TableShape) (*data.Dataset, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -88,10 +89,10 @@ func Table(root *rng.Root, name string, s TableShape) (*data.Dataset, error) {
 // targetSpread is the standard deviation of the targets of Numbers, as a fraction of half the range of their bounds.
 const targetSpread = 0.4
 
-// Numbers returns a random table with this name whose targets are real numbers within the bounds b, drawn from root.
-// All values are in [0, 1], and s.Classes and s.Share must be 0. A target is a linear function of every third feature
-// plus a normal error. s.Noise is the fraction of the variance of the targets that comes from this error. So the R²
-// of a model is at most about 1 − s.Noise.
+// Numbers returns a random table with the given name for tests of regression, drawn from root. Its targets are real
+// numbers within the bounds b. All values are in [0, 1], and s.Classes and s.Share must be 0. A target is a linear
+// function of every third feature plus a normal error. s.Noise is the fraction of the variance of the targets that
+// comes from this error. So the R² of a model is at most about 1 − s.Noise.
 func Numbers(root *rng.Root, name string, s TableShape, b data.TargetBounds) (*data.Dataset, error) {
 	if s.Classes != 0 || s.Share != 0 {
 		return nil, fmt.Errorf("%d classes and share = %v of a table of numbers, must be 0", s.Classes, s.Share)

@@ -20,9 +20,9 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Columns describes the columns of a table that are not plain numbers, such as categories and dates, see
-// ParseColumns. The user writes the description. It must be public, like the labels and the constants of
-// normalisation; the program never computes it from the records.
+// Columns is the user's description of the columns of a table that are not plain numbers, such as categories and
+// dates. Make one with [ParseColumns]. It must be public, like the labels and the constants of normalisation; the
+// program never computes it from the records.
 type Columns struct {
 	text     string
 	kinds    map[string]column
@@ -61,8 +61,8 @@ const anything = "*"
 // maxColumnsText is the largest size of a file of columns, in bytes.
 const maxColumnsText = 1 << 20
 
-// ReadColumns reads a description of columns (which columns hold categories, dates and so on) from the file at path.
-// [ParseColumns] describes the format.
+// ReadColumns reads a description of columns, which says which columns hold categories, dates and so on, from the
+// file at path. [ParseColumns] describes the format.
 func ReadColumns(path string) (*Columns, error) {
 	text, err := bounded.File(path, maxColumnsText)
 	if err != nil {
@@ -75,23 +75,27 @@ func ReadColumns(path string) (*Columns, error) {
 	return c, nil
 }
 
-// ParseColumns reads a description of columns. The text is CSV with the header column,kind,values; its fields may be
-// separated as in [ParseFile]. Columns that are not listed hold numbers. In the name of a column, * stands for any
-// text, so that s* lists s1, s2 and so on. For a column, the line with exactly its name counts or, if there is none,
-// the first pattern that matches. The kinds are
+// ParseColumns reads the user's description of columns. The text is CSV with the header column,kind,values, such as
 //
-//   - number: if values are given, the first is the number that an empty field stands for. Texts
-//     with the same meaning may follow: with 75|NA|999, a field that is empty, NA or 999 means 75.
-//     With 75|*, everything that is not a finite number means 75.
-//   - log: a number x that becomes sign(x)·ln(1 + |x|), for columns that range over powers of ten.
-//     Values are as for number.
-//   - date: becomes the number of days since the first value, which is written YYYY-MM-DD. If the
-//     file writes dates differently, a value such as DD.MM.YYYY follows. Then follow the date that
-//     an empty field stands for and the texts with the same meaning, as for number. A time of day
-//     after a date is not read.
-//   - one-of: a field has one of the values, which are separated by |. Each value becomes a feature
-//     COLUMN=VALUE, which is 1 in the records that have it and 0 in others. In no|yes| the third
-//     value is the empty field. In no|yes|* the third value stands for all other texts.
+//	column,kind,values
+//	colour,one-of,red|green|blue
+//	age,number,40|NA
+//
+// Fields may be separated as in [ParseFile]. Columns of the table that are not listed hold numbers. In the name of a
+// column, * stands for any text, so that s* lists s1, s2 and so on. For a column, the line with exactly its name
+// counts or, if there is none, the first pattern that matches. The kinds are
+//
+//   - number: if values are given, the first is the number that an empty field stands for. Texts with the same
+//     meaning may follow: with 75|NA|999, a field that is empty, NA or 999 means 75. With 75|*, everything that is
+//     not a finite number means 75.
+//   - log: a number x that becomes sign(x)·ln(1 + |x|), for columns that range over powers of ten. Values are as for
+//     number.
+//   - date: becomes the number of days since the first value, which is written YYYY-MM-DD. If the file writes dates
+//     differently, a value such as DD.MM.YYYY follows. Then follow the date that an empty field stands for and the
+//     texts with the same meaning, as for number. A time of day after a date is not read.
+//   - one-of: a field has one of the values, which are separated by |. Each value becomes a feature COLUMN=VALUE,
+//     which is 1 in the records that have it and 0 in others. In no|yes| the third value is the empty field. In
+//     no|yes|* the third value stands for all other texts.
 //   - ordered: values as for one-of, from the lowest to the highest. They become one feature: 0 for the lowest value,
 //     1 for the highest, and equal steps between.
 //   - ignored: the column is left out.
@@ -233,7 +237,8 @@ func (k column) days(field, layout string) (float32, bool) {
 	return float32(day.Sub(k.since) / (24 * time.Hour)), err == nil
 }
 
-// Text returns the description of columns as it was read by ParseColumns. For a nil c it returns "".
+// Text returns the text from which [ParseColumns] made c, so that it can be stored with a model. For a nil c it
+// returns "".
 func (c *Columns) Text() string {
 	if c == nil {
 		return ""
@@ -250,9 +255,10 @@ func (c *Columns) listed(name string) (column, bool) {
 	return k, listed
 }
 
-// Ignoring returns a description like c that also has the line NAME,ignored, so that the column is not used. Use it
-// before you save a model: the model then accepts files with and without this column. If c already lists that name,
-// Ignoring returns c unchanged. The name must not contain *. c may be nil.
+// Ignoring returns a description like c in which the column name is left out of the features (it adds the line
+// NAME,ignored). Use it for a column that must not be a feature, before you save a model: the model then accepts
+// files with and without this column. If c already has a line for that name, Ignoring returns c unchanged. The name
+// must not contain *. c may be nil.
 func (c *Columns) Ignoring(name string) (*Columns, error) {
 	if _, listed := c.listed(name); listed {
 		return c, nil
@@ -315,8 +321,9 @@ func fits(pattern, name string) bool {
 	}
 }
 
-// Is01 reports whether feature j of d comes from a column that c describes as one-of or ordered. Such a feature is in
-// [0, 1] without normalisation.
+// Is01 reports whether feature j of d comes from a column of categories: one that c describes as one-of (a feature
+// for each value) or ordered (see [ParseColumns]). Such a feature is in [0, 1] and needs no normalisation. c may be
+// nil.
 func (c *Columns) Is01(d *data.Dataset, j int) bool {
 	if c == nil || d.Columns == nil {
 		return false
@@ -398,7 +405,8 @@ func (k column) features(name string) []string {
 	return []string{name}
 }
 
-// ErrNoNumber is the error, usually wrapped, for a field that is not a number although its column holds numbers.
+// ErrNoNumber is the error, usually wrapped, for a field of a CSV file that is not a number although its column holds
+// numbers.
 var ErrNoNumber = errors.New("must be a finite decimal number in the range of float32")
 
 // take appends the features of a field. Its errors do not show the field, because it belongs to a

@@ -187,8 +187,8 @@ func (p *parser) labelLine(in *bufio.Reader) int {
 	return 0
 }
 
-// ErrOtherColumns is the error, usually wrapped, for a file whose columns are not the required ones: its header lacks
-// some of them or has other columns.
+// ErrOtherColumns is the error, usually wrapped, for a file whose columns are not those that Options requires, for
+// example those of a model: its header lacks some of them or has other columns.
 var ErrOtherColumns = errors.New("not the required columns")
 
 // arrange reorders the columns to the required order of features. It returns an error if the

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// Numbers says how a file writes numbers: it is one of NumberForms, or "", which means 1234.5.
+// Numbers says how a file writes numbers, such as "1.234,5" in many countries of Europe: it is one of NumberForms, or
+// "", which means 1234.5. Make one with [ParseNumbers].
 type Numbers string
 
 // NumberForms lists the ways in which a file may write numbers. Each element is the number 1234.5, written in one of
-// them.
+// these ways.
 var NumberForms = []string{"1234.5", "1234,5", "1,234.5", "1.234,5", "1 234,5", "1 234.5", "1'234.5", "1'234,5"}
 
-// ParseNumbers returns the way in which a file writes numbers, from an example: the number 1234.5 as the file writes
-// it, such as "1.234,5". The example must be one of NumberForms.
+// ParseNumbers returns the way in which a file writes numbers. example shows it: it is the number 1234.5 as the file
+// writes it, such as "1.234,5", and must be one of NumberForms.
 func ParseNumbers(example string) (Numbers, error) {
 	for _, form := range NumberForms {
 		if example == form {

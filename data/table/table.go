@@ -54,17 +54,17 @@ const maxFaults = 50
 // Options says how a CSV file is read: which column has the labels, what the other columns hold, and
 // how the text is written.
 type Options struct {
-	Label  string       // name of the column of the labels
-	Labels *data.Labels // the labels and their classes
+	Label  string       // name of the column of the labels or targets
+	Labels *data.Labels // the user's map from labels to classes
 	// Target, unless it is nil, means that the column Label has numbers to be predicted (targets) and not labels of
 	// classes. It has the public bounds of the targets.
 	Target *data.TargetBounds
 	// Columns says what columns hold that are not numbers. nil means that all are numbers.
 	Columns *Columns
-	// Features is the required number of features; 0 means any number.
+	// Features is the number of features that the file must have, after Columns has been applied. 0 means any number.
 	Features int
-	// Named are the names of the required features. The data set has them in this order, whatever
-	// the order of the columns. nil means any features, in the order of the columns.
+	// Named are the names of the features that the file must have, for example those of a model. The data set has
+	// them in this order, whatever the order of the columns. nil means any features, in the order of the columns.
 	Named []string
 	// NoHeader means that the first line is a record and not a header. The columns are then named 1, 2 and so on. In
 	// a file without the column of labels (Unlabelled), the number of this column is skipped, so that the other
@@ -76,7 +76,7 @@ type Options struct {
 	HeaderLine int
 	Numbers    Numbers // how numbers are written
 	// Saturate reads a number beyond the range of float32 as the largest float32 of its sign, instead of an error.
-	// Use it for columns whose values will be clamped to bounds.
+	// Set it if values will be clamped to bounds afterwards.
 	Saturate bool
 	// Test is the path of a second file, whose rows are the test set. It has the same columns by name, in any order.
 	// "" means no second file: the data set then counts as published without a separate test set.
@@ -94,8 +94,8 @@ type Options struct {
 	Unlabelled bool
 }
 
-// Kept receives the text of some columns, such as customer numbers. A program that predicts can write these columns
-// unchanged next to the predictions.
+// Kept receives the text of some columns, such as customer numbers, while [ParseFile] reads a file (see
+// Options.Kept). A program that predicts can then write these columns unchanged next to the predictions.
 type Kept struct {
 	// Names are the names of the columns to keep; the caller sets them. A kept column is also used as a feature,
 	// unless Options.Named is set and does not list it.
@@ -110,9 +110,9 @@ func Is(path string) bool {
 	return end == ".csv" || end == ".tsv"
 }
 
-// IsText guesses from the first bytes of a text file whether the file is a table or in LIBSVM's format, in which
-// fields of the form index:value follow the label. It returns true for a table. It looks at the first line that has
-// more than one field; text after # is ignored.
+// IsText guesses from start, the first bytes of a text file, whether the file is a table like those of this package.
+// If not, it is in LIBSVM's format, in which fields of the form index:value follow the label. Use it if the name of a
+// file does not say what it is. It looks at the first line that has more than one field; text after # is ignored.
 func IsText(start []byte) bool {
 	start = bytes.TrimPrefix(start, []byte(unpack.Mark))
 	for line := range bytes.Lines(start) {
@@ -138,8 +138,9 @@ func kind(path string) string {
 	return filepath.Ext(path)
 }
 
-// ParseFile reads the file at path, plain or compressed by gzip, bzip2, xz or zstd, or as the only file of a zip
-// archive. The error names the file and the line, and reports the first invalid field of each column.
+// ParseFile reads the CSV file at path as o says. The file is plain, compressed by gzip, bzip2, xz or zstd, or the
+// only file of a zip archive. The error names the file and the line, and reports the first invalid field of each
+// column.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.NoHeader && o.HeaderLine > 0 || o.HeaderLine < 0 || o.HeaderLine > MaxHeaderLine {
 		return nil, fmt.Errorf("header line = %d, must be in [1, %d], and not given for a file without a header",

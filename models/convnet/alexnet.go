@@ -26,22 +26,24 @@ import (
 	"proactivedp/nn"
 )
 
-// AlexNet returns the model "alexnet", for colour images of 32×32 pixels in ten classes. It has no dropout: see
-// AlexNetDropout.
+// AlexNet returns the model "alexnet", for colour images of 32×32 pixels in ten classes, such as CIFAR-10. It has no
+// dropout: see [AlexNetDropout]. For other images use [AlexNetFor].
 func AlexNet() *models.Network { return must(AlexNetFor(objects, 10)) }
 
 // AlexNetDropout returns the model "alexnet-dropout", for colour images of 32×32 pixels in ten classes. It is AlexNet
-// with dropout at rate ½ after its first two dense layers, as in the paper. See models.Stochastic.
+// with dropout as in the paper: after its first two dense layers, each unit is removed with probability ½ during
+// training.
 func AlexNetDropout() *models.Network { return must(AlexNetDropoutFor(objects, 10)) }
 
-// AlexNetFor returns AlexNet for images of shape in and the given number of classes. Height and width must
-// each be a multiple of 16, or one less than a multiple of 16.
+// AlexNetFor returns AlexNet for images of other sizes or numbers of channels (the shape in) and the given number of
+// classes. It returns an error unless height and width are each a multiple of 16, or one less than a multiple of 16.
 func AlexNetFor(in nn.Shape, classes int) (*models.Network, error) {
 	return buildAlexNet("alexnet", in, classes, 1, 1)
 }
 
-// AlexNetDropoutFor returns AlexNet with dropout for images of shape in and the given number of classes.
-// Height and width must each be a multiple of 16, or one less than a multiple of 16.
+// AlexNetDropoutFor returns AlexNet with dropout, as [AlexNetDropout] does, for images of the shape in and the given
+// number of classes. It returns an error unless height and width are each a multiple of 16, or one less than a
+// multiple of 16.
 func AlexNetDropoutFor(in nn.Shape, classes int) (*models.Network, error) {
 	return buildAlexNet("alexnet-dropout", in, classes, 1, 1, nn.Dropout{Rate: 0.5})
 }

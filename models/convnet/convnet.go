@@ -21,8 +21,8 @@ import (
 	"proactivedp/nn"
 )
 
-// New returns the small network "convnet" for images of shape in and the given number of classes. Height and width
-// must be multiples of 4.
+// New returns the small network "convnet" for images of shape in (channels, height and width) and the given number of
+// classes. It returns an error unless height and width are multiples of 4.
 func New(in nn.Shape, classes int) (*models.Network, error) {
 	var layers []nn.Layer
 	conv := func(out int, behind ...nn.Layer) {

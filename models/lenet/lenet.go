@@ -22,22 +22,24 @@ import (
 	"proactivedp/nn"
 )
 
-// New returns the model "lenet" for images of 28×28 pixels in ten classes: LeNet-5 with the hyperbolic tangent and
-// mean pooling, as in 1998.
+// New returns the model "lenet" for grey images of 28×28 pixels in ten classes, such as MNIST: LeNet-5 with the
+// hyperbolic tangent and mean pooling, as in 1998. For other images use [For].
 func New() *models.Network { return must(For(digits, 10)) }
 
-// NewReLU returns the model "lenet-relu" for images of 28×28 pixels in ten classes: LeNet-5 with ReLU and max
-// pooling.
+// NewReLU returns the model "lenet-relu" for grey images of 28×28 pixels in ten classes: LeNet-5 with ReLU and max
+// pooling instead of the hyperbolic tangent and mean pooling of [New].
 func NewReLU() *models.Network { return must(ForReLU(digits, 10)) }
 
-// For returns LeNet-5 with the hyperbolic tangent and mean pooling, as New does, but for images of shape in and the
-// given number of classes. Height and width must be multiples of 4 and at least 12.
+// For returns LeNet-5 with the hyperbolic tangent and mean pooling, as [New] does, but for images of the shape in
+// (channels, height and width) and the given number of classes. It returns an error unless height and width are
+// multiples of 4 and at least 12.
 func For(in nn.Shape, classes int) (*models.Network, error) {
 	return build("lenet", in, classes, nn.Tanh{}, nn.AvgPool{})
 }
 
-// ForReLU returns LeNet-5 with ReLU and max pooling, as NewReLU does, but for images of shape in and the given number
-// of classes. Height and width must be multiples of 4 and at least 12.
+// ForReLU returns LeNet-5 with ReLU and max pooling, as [NewReLU] does, but for images of the shape in (channels,
+// height and width) and the given number of classes. It returns an error unless height and width are multiples of 4
+// and at least 12.
 func ForReLU(in nn.Shape, classes int) (*models.Network, error) {
 	return build("lenet-relu", in, classes, nn.ReLU{}, nn.MaxPool{})
 }

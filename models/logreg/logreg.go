@@ -53,8 +53,9 @@ var _ interface {
 	models.Weightable
 } = (*Model)(nil)
 
-// NewRidge returns logistic regression with the ridge penalty λ > 0: the strongly convex model "logreg". features
-// must be in [1, 2^32).
+// NewRidge returns logistic regression with the ridge (L2) penalty (λ/2)‖w̄‖² in the loss of each example, λ = lambda
+// > 0: the strongly convex model "logreg". The paper uses λ = 1/N for N records. features is the number of columns,
+// in [1, 2^32).
 func NewRidge(features int, lambda float64) (*Model, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 0) {
 		return nil, fmt.Errorf("λ = %v, must be finite and above 0", lambda)
@@ -62,8 +63,8 @@ func NewRidge(features int, lambda float64) (*Model, error) {
 	return newModel("logreg", features, lambda)
 }
 
-// Check returns an error for a data set that the model cannot train on. The rows must have at most the model's number
-// of features, and two classes or, for linear regression, targets.
+// Check returns nil if the model can be trained on d, and otherwise an error. The rows must have at most the model's
+// number of features, and two classes or, for linear regression, targets.
 func (m *Model) Check(d *data.Dataset) error {
 	if m.linear && (d.Images != nil || d.Features > m.features || d.Targets == nil) {
 		return fmt.Errorf("the model needs rows of at most %d features with targets: %q has %s in %d classes", m.features,
@@ -79,14 +80,14 @@ func (m *Model) Check(d *data.Dataset) error {
 	return nil
 }
 
-// NewPlain returns logistic regression without a penalty: the convex model "logreg-plain". features must be in [1,
-// 2^32).
+// NewPlain returns logistic regression without a penalty: the convex model "logreg-plain". features is the number of
+// columns, in [1, 2^32).
 func NewPlain(features int) (*Model, error) { return newModel("logreg-plain", features, 0) }
 
-// NewLinear returns linear regression: the model "linear". The loss of an example is (z − t)²/2, where z is the
-// prediction and t the target. Both are on the scale on which the public bounds of the targets are −1 and 1, see
-// [data.TargetBounds.Scaled]. Clipping limits the effect of examples with a large error, as the Huber loss does.
-// features must be in [1, 2^32).
+// NewLinear returns linear regression, for targets instead of classes: the model "linear". The loss of an example is
+// (z − t)²/2, where z is the prediction and t the target. Both are scaled so that the public bounds of the targets
+// are −1 and 1, see [data.TargetBounds.Scaled]. Clipping limits the effect of examples with a large error, as the
+// Huber loss does. features is the number of columns, in [1, 2^32).
 func NewLinear(features int) (*Model, error) {
 	m, err := newModel("linear", features, 0)
 	if err == nil {
@@ -113,8 +114,8 @@ func newModel(name string, features int, lambda float64) (*Model, error) {
 		slack: slack}, nil
 }
 
-// WithClassWeights returns a model like m in which the loss of an example is multiplied by the weight of its class:
-// see [models.Weightable].
+// WithClassWeights returns a model like m in which the loss of an example is multiplied by the weight of its class;
+// weights has one for each of the two classes. See [models.Weightable]. For linear regression, it returns an error.
 func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	if m.linear {
 		return nil, errors.New("class weights: the model linear has no classes")
@@ -131,20 +132,20 @@ func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	return weighted, nil
 }
 
-// WithAutomaticClipping returns a model like m that scales every gradient to about the clipping norm: see
-// [models.AutomaticClipper].
+// WithAutomaticClipping returns a model like m that scales every gradient to about the clipping norm, also a short
+// one: see [models.AutomaticClipper].
 func (m *Model) WithAutomaticClipping() models.Model {
 	return &Model{features: m.features, lambda: m.lambda, name: m.name, shade: m.shade, shrink: m.shrink, slack: m.slack,
 		weights: m.weights, linear: m.linear, automatic: true}
 }
 
-// ClipsAutomatically reports whether m uses automatic clipping: see [models.AutomaticClipper].
+// ClipsAutomatically reports whether m came from [Model.WithAutomaticClipping].
 func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
 // Name returns "logreg", "logreg-plain" or "linear".
 func (m *Model) Name() string { return m.name }
 
-// NumParams returns the number of features plus 1.
+// NumParams returns the number of features plus 1, for the bias.
 func (m *Model) NumParams() int { return m.features + 1 }
 
 // Lambda returns the factor λ of the ridge penalty (λ/2)‖w̄‖² in the loss of each example, where w̄ are all
@@ -201,8 +202,8 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 	return rows
 }
 
-// Ahead starts to load the records of a small batch into the processor's caches, so that the next sum of gradients is
-// faster: see [models.Reader].
+// Ahead starts to load the records of the small batch b into the processor's caches, so that the next sum of
+// gradients is faster: see [models.Reader]. It changes no result, and does nothing for a larger batch.
 func (m *Model) Ahead(b data.Batch) { m.rows.Of(b.Data).Ahead(b.Rows) }
 
 // logits yields each example's number in the batch and its logit z.
@@ -222,7 +223,8 @@ func (m *Model) logits(params []float32, b data.Batch, given models.Scratch) ite
 	}
 }
 
-// ClippedGradSum sets sum to the sum of the clipped gradients of the batch, rounded to float32: see [models.Model].
+// ClippedGradSum sets sum, of length NumParams, to the sum of the gradients of the examples in b at params, each
+// clipped to the norm clip, in float32: see [models.Model].
 func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, s models.Scratch) error {
 	mine := own(s)
 	return models.Narrow(m, sum[:m.NumParams()], m.vector(&mine.wide), params, b, clip, mine)
@@ -240,8 +242,9 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 // With automatic clipping, f may be above 1 and the second point would not hold. If there is a penalty,
 // gradients are then added one by one, as above ridgeLimit.
 
-// Shade returns a bound on the rounding errors of a sum, as a fraction of the clipping norm C: see
-// [models.Bounded].
+// Shade returns a bound on the rounding errors of a sum of clipped gradients, as a fraction of the clipping norm C.
+// Gradients are clipped to a norm that is smaller by this fraction, so that one record changes the computed sum by at
+// most C: see [models.Bounded].
 func (m *Model) Shade() float64 { return m.shade }
 
 // ridgeLimit is the largest norm, in units of C, of the penalty's gradient λw̄ that is added once
@@ -251,7 +254,8 @@ func (m *Model) Shade() float64 { return m.shade }
 // Only λ and the parameters decide which case applies, not the records.
 const ridgeLimit = 8
 
-// WideGradSum sets sum to the sum of the clipped gradients of the batch, in float64: see [models.Bounded].
+// WideGradSum does the same as [Model.ClippedGradSum], but returns float64, with a proven bound on rounding errors:
+// see [models.Bounded]. given is working memory from NewScratch.
 func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	sum, params = sum[:m.features+1], params[:m.features+1]
 	if b.Len() == 0 {
@@ -265,7 +269,8 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	return err
 }
 
-// AddGradSum adds the sum of the clipped gradients of the batch to a vector, usually of noise: see [models.Adder].
+// AddGradSum adds the sum that [Model.WideGradSum] computes to u, of length NumParams, which usually holds the noise
+// of a round: see [models.Adder]. given is working memory from NewScratch.
 func (m *Model) AddGradSum(u, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	if b.Len() == 0 {
 		return nil
@@ -426,7 +431,7 @@ func (m *Model) addDense(sum, g []float64, params []float32, row data.Row, facto
 	}
 }
 
-// Loss returns the mean loss of the batch, including the ridge penalty: see [models.Model].
+// Loss returns the mean loss of the examples in b at params, including the ridge penalty.
 func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) float64 {
 	total := 0.0
 	for i, z := range m.logits(params, b, scratch) {
@@ -445,8 +450,8 @@ func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) flo
 	return total/float64(b.Len()) + m.lambda/2*f32.SumSquares(params)
 }
 
-// Predict predicts the class of each example: class 1 if its logit z is above 0, and otherwise class 0. For linear
-// regression, which has no classes, it always predicts 0: use models.Predictions.
+// Predict sets labels[i] to the predicted class of example i: class 1 if its logit z is above 0, and otherwise class
+// 0. For linear regression, which has no classes, it always predicts 0: use models.Predictions.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		labels[i] = 0
@@ -456,8 +461,8 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch 
 	}
 }
 
-// Logits computes the logits of each example: 0 for class 0, and z = wᵀx + b for class 1. Linear regression has only
-// one number for each example, its prediction z. See [models.Scorer].
+// Logits writes the logits (scores before softmax) of each example in b to out: 0 for class 0, and z = wᵀx + b for
+// class 1. For linear regression it writes only one number for each example, its prediction z. See [models.Scorer].
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		if m.linear {
@@ -468,7 +473,8 @@ func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch mo
 	}
 }
 
-// Layers returns a description of the model as one dense layer: see [models.Layered].
+// Layers returns a description of the model as one dense layer, for exports to other file formats: see
+// [models.Layered].
 func (m *Model) Layers() []models.Layer {
 	return []models.Layer{models.NewLayer(0, "dense", 1, m.features)}
 }

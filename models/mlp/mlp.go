@@ -46,8 +46,8 @@ type Hidden struct {
 	ReLU   bool  // whether the activation is ReLU instead of tanh
 }
 
-// String returns the name of the perceptron, which Parse reads: mlp:WIDTH:WIDTH… or mlp-relu:WIDTH:WIDTH…, with the
-// number of units of each hidden layer.
+// String returns the name of the perceptron in the form that [Parse] reads: mlp:WIDTH:WIDTH… or
+// mlp-relu:WIDTH:WIDTH…, where WIDTH is the number of units of a hidden layer.
 func (h Hidden) String() string {
 	text := Tanh
 	if h.ReLU {
@@ -113,9 +113,9 @@ func (h Hidden) Validate() error {
 	return errors.Join(errs...)
 }
 
-// New returns the perceptron for examples of the given shape in at least 2 classes. Rows of n
-// features have the shape n×1×1. Its parameters are those of the layers, in order: weights
-// [out][in], then biases [out]. There may be at most MaxParams parameters.
+// New returns the perceptron with the hidden layers h, for examples of the shape in, in at least 2 classes. Rows of n
+// features have the shape n×1×1. It returns an error if the perceptron would have more than MaxParams parameters.
+// They are those of the layers, in order: weights [out][in], then biases [out].
 func New(in nn.Shape, classes int, h Hidden) (*models.Network, error) {
 	if err := h.Validate(); err != nil {
 		return nil, err

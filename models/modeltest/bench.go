@@ -14,9 +14,9 @@ import (
 	"proactivedp/rng"
 )
 
-// BenchmarkStep measures one step of private training on batches of the given size: the sum of clipped gradients, the
-// noise, and the update of the parameters. flops is the number of floating-point operations for one example. The
-// reported rates are per second of processor time.
+// BenchmarkStep measures how fast m trains privately on the records of d: one step is the sum of the clipped
+// gradients of a batch of size records, the noise, and the update of the parameters. flops is the number of
+// floating-point operations for one example. It reports samples and operations per second of processor time.
 func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, size int) {
 	s := newStepper(m, d, size)
 	s.step(b, true) // the first one lets the scratch grow
@@ -30,10 +30,10 @@ func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, siz
 	b.ReportMetric(perSecond*float64(flops)/1e9, "GFLOP/s")
 }
 
-// BenchmarkPrivacy measures by how many per cent a step of private training takes longer than one of training without
-// privacy. It compares a step of BenchmarkStep with a step without norms, clipping and noise. Because the speed of a
-// machine can change from minute to minute, it runs the two kinds of steps in turn and reports the median over the
-// pairs.
+// BenchmarkPrivacy measures by how many per cent private training of m takes longer than training without privacy, on
+// batches of size records of d. It compares a step of [BenchmarkStep] with a step without norms, clipping and noise.
+// Because the speed of a machine can change from minute to minute, it runs the two kinds of steps in turn and reports
+// the median over the pairs.
 func BenchmarkPrivacy(b *testing.B, m models.Model, d *data.Dataset, size int) {
 	s := newStepper(m, d, size)
 	s.step(b, true)

@@ -14,11 +14,12 @@ import (
 	"proactivedp/rng"
 )
 
-// Golden fails the test if the bits of a network's results have changed. It computes the sum of the clipped gradients
-// of d at the initial parameters of seed 1, and compares its hash with want. It does so for every class of kernels
-// (set of processor instructions) that rounds a product and a sum only once, together. tiled, if given, is the hash
-// for matrix tiles. If a change is meant to change the bits, raise CodeVersion in package train and recompute the
-// results.
+// Golden fails the test if the bits of a network's results have changed. Use it to notice that a change of the code
+// changes results that users have stored. Golden computes the sum of the clipped gradients of d at the initial
+// parameters of seed 1, and compares its hash with want: the first 8 bytes of its SHA-256, in hexadecimal. It does so
+// with each variant of the arithmetic code (for different processor instructions) that this machine has, except for
+// the portable one, which rounds differently. tiled, if given, is the hash with matrix tiles (AMX). If the change of
+// the bits is intended, raise CodeVersion in package train and recompute the results.
 func Golden(t *testing.T, m models.Model, d *data.Dataset, want string, tiled ...string) {
 	t.Helper()
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())

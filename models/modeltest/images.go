@@ -5,8 +5,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Images returns a random data set of n images of the given size. Pixels and labels are uniform, so there is nothing
-// to learn and gradients are large.
+// Images returns a random data set of n images of the given size, for tests and benchmarks. Pixels and labels are
+// uniform, so there is nothing to learn and gradients are large.
 func Images(n, channels, height, width, classes int) *data.Dataset {
 	size := channels * height * width
 	s := rng.New(6).Stream(rng.Synthetic, uint32(n), size)

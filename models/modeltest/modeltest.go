@@ -21,16 +21,17 @@ import (
 	"proactivedp/rng"
 )
 
-// Case is a model with a data set on which Conform tests it.
+// Case is a model together with a data set on which [Conform] tests it.
 type Case struct {
 	Model models.Model
 	Data  *data.Dataset // must have at least 40 rows
-	// GradTolerance is the allowed relative error between the gradient and a central difference of
-	// the loss, and between a batch and the sum of its examples. With float32 parameters, about
+	// GradTolerance is the allowed relative error between the gradient and a central difference of the loss, and
+	// between the gradient sum of a batch and the sum over its examples one by one. With float32 parameters, about
 	// 1e-3 is the best possible.
 	GradTolerance float64
-	// Exact is nil, or a model with the same parameters that computes products more exactly than Model does.
-	// Gradients are then compared with the loss of Exact, and the direction of clipped gradients is tested to 1 %.
+	// Exact is nil, or for a Model that rounds coarsely (such as one with nn.BF16) a model with the same parameters
+	// that computes products more exactly. Gradients are then compared with the loss of Exact, and the direction of
+	// clipped gradients may differ by 1 %.
 	Exact models.Model
 
 	oneClass bool           // whether only the machine's default kernels are attacked
@@ -38,8 +39,9 @@ type Case struct {
 	scratch  models.Scratch // shared by all tests, because earlier use must not change results
 }
 
-// Conform tests whether c.Model satisfies the contract of models.Model. It runs a subtest for every part of the
-// contract.
+// Conform tests whether c.Model satisfies the contract of models.Model, for example that no example adds more than
+// the clipping norm. It runs a subtest for every part of the contract, also for the optional interfaces that the
+// model has. Call it in the tests of a custom model.
 func Conform(t *testing.T, c Case) {
 	t.Helper()
 	c.scratch = c.Model.NewScratch()

@@ -7,8 +7,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Rows returns a random data set of n rows, stored sparsely and again densely. Two of three values are 0, and the
-// others are normal. The label is the row's number modulo classes.
+// Rows returns a random data set of n rows for tests, twice: stored sparsely and stored densely. Two of three values
+// are 0, and the others are normal. The label of a row is its number modulo classes.
 func Rows(t testing.TB, n, features, classes int) (sparse, dense *data.Dataset) {
 	t.Helper()
 	s := rng.New(1).Stream(rng.Synthetic, 0, 0)

@@ -47,8 +47,8 @@ var _ interface {
 // maxParams bounds the number of parameters such that models.GridError is below models.MaxShade.
 const maxParams = 1 << 32
 
-// New returns softmax regression for rows with the given number of features, at least 1, in at least 2 classes. It
-// has classes·(features+1) parameters, which must be at most 2^32.
+// New returns softmax regression for rows or images with the given number of features (columns or pixels), at least
+// 1, in at least 2 classes. It has classes·(features+1) parameters. More than 2^32 are an error.
 func New(features, classes int) (*Model, error) {
 	switch {
 	case features < 1:
@@ -67,8 +67,8 @@ func New(features, classes int) (*Model, error) {
 	}, nil
 }
 
-// WithClassWeights returns a model like m in which the loss of an example is multiplied by the weight of its class:
-// see [models.Weightable].
+// WithClassWeights returns a model like m in which the loss of an example is multiplied by the weight of its class;
+// weights has one for each class. See [models.Weightable].
 func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	if err := models.CheckClassWeights(weights, m.classes); err != nil {
 		return nil, err
@@ -82,17 +82,17 @@ func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	return weighted, nil
 }
 
-// WithAutomaticClipping returns a model like m that scales every gradient to about the clipping norm: see
-// [models.AutomaticClipper].
+// WithAutomaticClipping returns a model like m that scales every gradient to about the clipping norm, also a short
+// one: see [models.AutomaticClipper].
 func (m *Model) WithAutomaticClipping() models.Model {
 	return &Model{features: m.features, classes: m.classes, shade: m.shade, slack: m.slack, weights: m.weights, automatic: true}
 }
 
-// ClipsAutomatically reports whether m uses automatic clipping: see [models.AutomaticClipper].
+// ClipsAutomatically reports whether m came from [Model.WithAutomaticClipping].
 func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
-// Check returns an error for a data set that the model cannot train on. It accepts rows or images with at most the
-// model's number of features, in at most its number of classes.
+// Check returns nil if the model can be trained on d, and otherwise an error. d must have rows or images with at most
+// the model's number of features, in at most its number of classes.
 func (m *Model) Check(d *data.Dataset) error {
 	if d.Targets != nil {
 		return fmt.Errorf("the model needs classes, %q has targets", d.Name)
@@ -104,6 +104,7 @@ func (m *Model) Check(d *data.Dataset) error {
 	return nil
 }
 
+// Name returns "softmax", the name of the model on the command line.
 func (m *Model) Name() string { return "softmax" }
 
 // NumParams returns the number of parameters, classes·(features+1): for each class one weight for each feature, and a
@@ -220,7 +221,8 @@ func (s *scratch) residual(i int, y int32) float64 {
 	return norm2 + float64(others*others)
 }
 
-// ClippedGradSum sets sum to the sum of the clipped gradients of the batch, rounded to float32: see [models.Model].
+// ClippedGradSum sets sum, of length NumParams, to the sum of the gradients of the examples in b at params, each
+// clipped to the norm clip, in float32: see [models.Model].
 func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, s models.Scratch) error {
 	own := s.(*scratch)
 	if own.wide == nil {
@@ -229,13 +231,17 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 	return models.Narrow(m, sum[:m.NumParams()], own.wide, params, b, clip, own)
 }
 
-// Shade returns a bound on the rounding errors of a sum, as a fraction of the clipping norm C: see [models.Bounded].
+// Shade returns a bound on the rounding errors of a sum of clipped gradients, as a fraction of the clipping norm C.
+// Gradients are clipped to a norm that is smaller by this fraction, so that one record changes the computed sum by at
+// most C: see [models.Bounded].
+//
 // All additions are exact, because they add multiples of the unit of a models.Grid, and no coordinate exceeds C. Only
 // two errors remain. A gradient's coordinates are rounded to the grid. The clip factor and products with it are
 // rounded to float64, with a relative error below 2^-50.
 func (m *Model) Shade() float64 { return m.shade }
 
-// WideGradSum sets sum to the sum of the clipped gradients of the batch, in float64: see [models.Bounded].
+// WideGradSum does the same as [Model.ClippedGradSum], but returns float64, with a proven bound on rounding errors:
+// see [models.Bounded]. given is working memory from NewScratch.
 func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	if err := models.CheckSample(b); err != nil {
 		return err
@@ -304,7 +310,7 @@ func (m *Model) blocks(s *scratch, params []float32, b data.Batch, f func(from i
 	}
 }
 
-// Loss returns the mean loss of the batch: see [models.Model].
+// Loss returns the mean cross-entropy of the examples in b at params. given is working memory from NewScratch.
 func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float64 {
 	s, total := given.(*scratch), 0.0
 	var own [block]float64
@@ -332,8 +338,8 @@ func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float
 	return total / float64(b.Len())
 }
 
-// Predict predicts the class of each example: the class with the largest logit, or the first one if several are
-// equal.
+// Predict sets labels[i] to the class of example i with the largest logit, or to the first one if several are equal.
+// given is working memory from NewScratch.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
 	m.blocks(s, params, b, func(from int) {
@@ -349,7 +355,8 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given mo
 	})
 }
 
-// Logits computes the logits of each example, one for each class: see [models.Scorer].
+// Logits sets out[i·K+k] to the logit (score before softmax) of class k for example i, where K is the number of
+// classes: see [models.Scorer]. given is working memory from NewScratch.
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
 	m.blocks(s, params, b, func(from int) {
@@ -361,7 +368,8 @@ func (m *Model) Logits(out []float64, params []float32, b data.Batch, given mode
 	})
 }
 
-// Layers returns a description of the model as one dense layer: see [models.Layered].
+// Layers returns a description of the model as one dense layer, for exports to other file formats: see
+// [models.Layered].
 func (m *Model) Layers() []models.Layer {
 	return []models.Layer{models.NewLayer(0, "dense", m.classes, m.features)}
 }

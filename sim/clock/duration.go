@@ -1,5 +1,6 @@
-// Package clock describes how long things take on a virtual clock: distributions of durations, the
-// speeds of clients, and traces of measured durations. Package sim draws from them.
+// Package clock describes how long things take in a simulated training. Package sim simulates clients and a server on
+// a virtual clock, which is not related to real time. This package has the distributions of the durations of
+// gradients and messages, the speeds of clients, and traces of measured durations, from which package sim draws.
 //
 //	timing := clock.DefaultTiming()
 //	timing.Compute = clock.Duration{Kind: clock.Pareto, Mean: time.Millisecond, Shape: 1.5}
@@ -19,31 +20,32 @@ import (
 	"proactivedp/rng"
 )
 
-// Duration is a distribution of how long something takes on the virtual clock. Kind says which of the other fields
-// are used. The rest must be 0.
+// Duration is a distribution of how long something takes on the virtual clock, such as a gradient or a message. Kind
+// says which of the other fields are used. The rest must be 0. Make one as a literal or with [ParseDuration].
 type Duration struct {
-	Kind      Family
+	Kind      Family        // the family of distributions, such as Exponential
 	Mean      time.Duration // the mean, for constant, exponential, lognormal and pareto
 	Low, High time.Duration // the bounds, for uniform
-	Shape     float64       // for lognormal, the standard deviation σ of the logarithm; for pareto, the exponent α, see Pareto
-	File      string        // for trace, the file's name
-	Trace     *Trace        // for trace, its durations
-	Own       Distribution  // for own, the custom distribution
+	// Shape is the standard deviation σ of the logarithm for Lognormal, and the exponent α for Pareto.
+	Shape float64
+	File  string       // for trace, the file's name
+	Trace *Trace       // for trace, its durations
+	Own   Distribution // for own, the custom distribution
 }
 
-// Distribution is a custom distribution of durations, for Duration.Own. It must be immutable. Its draws must depend
-// only on the stream; otherwise a run cannot be repeated.
+// Distribution is a custom distribution of durations, for Duration.Own. It must be immutable, and its draws must
+// depend only on the stream. Otherwise a run cannot be repeated.
 type Distribution interface {
 	// Mean returns the mean, in [0, MaxDuration]. It is used to estimate the memory and the length
 	// of a run.
 	Mean() time.Duration
 	// Draw returns one duration, drawn from s. A negative duration counts as 0.
 	Draw(s *rng.Stream) time.Duration
-	// String names the distribution and its parameters.
+	// String returns the name of the distribution and its parameters, for texts.
 	String() string
 }
 
-// Family names a family of distributions of durations.
+// Family is the name of a family of distributions of durations, such as "exponential": see [Duration].
 type Family string
 
 // These are the values of [Family]. Each is also the word with which ParseDuration reads a distribution of this
@@ -58,7 +60,7 @@ const (
 	Own         Family = "own"         // a custom Distribution in Duration.Own; ParseDuration cannot read this family
 )
 
-// MaxDuration is the largest mean or bound of a Duration, and the largest duration in a trace.
+// MaxDuration is the largest mean or bound of a [Duration], and the largest duration in a [Trace].
 const MaxDuration = time.Hour
 
 // These are the upper limits of Duration.Shape.
@@ -70,13 +72,14 @@ const (
 const durationForms = "constant:MEAN, exponential:MEAN, uniform:LOW,HIGH, lognormal:MEAN,SIGMA, pareto:MEAN,ALPHA or " +
 	"trace:FILE"
 
-// ParseDuration reads a distribution, written in one of these forms:
+// ParseDuration reads a [Duration] from text in one of these forms:
 //
 //	constant:1ms  exponential:250us  uniform:1ms,3ms
 //	lognormal:1ms,0.5 (mean, sigma)  pareto:1ms,1.5 (mean, alpha)  trace:FILE
 //
-// Constant and exponential have their mean, and uniform its two bounds. For a trace, ParseDuration sets only the
-// field File; the caller must read that file and set the field Trace.
+// The numbers of constant and exponential are their means, and those of uniform its two bounds. sigma and alpha are
+// explained at Duration.Shape. For a trace, ParseDuration sets only the field File; the caller must read that file
+// (see [ParseTrace]) and set the field Trace.
 func ParseDuration(text string) (Duration, error) {
 	kind, args, _ := strings.Cut(text, ":")
 	d := Duration{Kind: Family(kind)}
@@ -185,7 +188,8 @@ func (d Duration) check() error {
 	return nil
 }
 
-// Expected returns the mean of the duration, in nanoseconds. For a trace, this is the average of the clients' means.
+// Expected returns the mean of the distribution, in nanoseconds. For a trace, it is the average of the clients'
+// means.
 func (d *Duration) Expected() float64 {
 	switch d.Kind {
 	case Uniform:
@@ -202,7 +206,8 @@ func (d *Duration) Expected() float64 {
 	return float64(d.Mean)
 }
 
-// ExpectedOf returns the mean of the durations of one client, in nanoseconds. Only a trace differs between clients.
+// ExpectedOf returns the mean duration for one client, in nanoseconds. It is the same for all clients, except for a
+// trace, which has a list of durations for each client.
 func (d *Duration) ExpectedOf(client int) float64 {
 	if d.Kind == Traced {
 		return d.Trace.means[client]
@@ -210,9 +215,11 @@ func (d *Duration) ExpectedOf(client int) float64 {
 	return d.Expected()
 }
 
-// At draws one duration and returns it times scale. The draw depends only on the root, the purpose p, the client, and
-// the number at (of the round or message), and not on other draws. The result is rounded to whole nanoseconds, so
-// that the order of events does not depend on the last bits of a float64. It is at most Beyond. s is working memory.
+// At draws the duration of one round or message and returns it times scale, for example the number of gradients in
+// the round. The draw depends only on the root, the purpose p (such as rng.ComputeTime), the client, and at, the
+// number of the round or message, and not on other draws. So a run can be repeated. The result is rounded to whole
+// nanoseconds, so that the order of events does not depend on the last bits of a float64. It is at most Beyond. s is
+// working memory.
 func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float64, s *rng.Stream) time.Duration {
 	if d.Kind == Constant {
 		return whole(float64(d.Mean) * scale)
@@ -222,8 +229,9 @@ func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float
 }
 
 // Draw draws one duration from the stream s and returns it times scale, in whole nanoseconds and at most Beyond.
-// Constant durations and traces draw nothing from s. For a trace, Draw returns the duration of the client with the
-// number at (see Trace). The other families ignore client and at.
+// [Duration.At] calls it with the stream of a round or message. Constant durations and traces draw nothing from s.
+// For a trace, Draw returns duration number at of the given client (see [Trace]). The other families ignore client
+// and at.
 func (d *Duration) Draw(scale float64, s *rng.Stream, client, at int) time.Duration {
 	mean := float64(d.Mean) * scale
 	switch d.Kind {
@@ -250,8 +258,8 @@ func (d *Duration) unit(s *rng.Stream) float64 {
 	return (d.Shape - 1) / d.Shape * math.Exp(s.Exp()/d.Shape)
 }
 
-// Beyond is the largest time.Duration, about 292 years. It is used for every longer time, which the virtual clock
-// cannot hold.
+// Beyond stands for every time that the virtual clock cannot hold: it is the largest time.Duration, about 292 years.
+// A run that draws such a time stops with sim.ErrClock.
 const Beyond time.Duration = math.MaxInt64
 
 // whole rounds ns to whole nanoseconds, as math.Round does but without a branch on the fraction.

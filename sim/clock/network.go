@@ -6,19 +6,20 @@ import (
 	"time"
 )
 
-// Network says how often a message between client and server, in either direction, is lost or duplicated on its way,
-// and when a lost message is sent again. With the zero value each message arrives once.
+// Network says how unreliable the simulated messages between client and server are, in both directions: how often a
+// message is lost or duplicated on its way, and when a lost message is sent again. With the zero value each message
+// arrives once.
 type Network struct {
 	Loss      float64       // probability that a message sent is lost, in [0, MaxLoss]
-	Resend    time.Duration // time after which a lost message is sent again
+	Resend    time.Duration // time after which a lost message is sent again; above 0 if Loss is
 	Duplicate float64       // probability that a message that is not lost arrives twice, in [0, 1]
 }
 
 // MaxLoss is the largest Network.Loss, the probability p that a message is lost. A message is sent 1/(1 − p) times on
-// average until it arrives, so at MaxLoss 100 times.
+// average until it arrives, so 100 times at MaxLoss.
 const MaxLoss = 0.99
 
-// Validate reports every field outside its range.
+// Validate returns an error that lists every field of n outside its range.
 func (n Network) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -39,8 +40,9 @@ func (n Network) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Travel returns the mean time from the first sending of a message to its arrival, in nanoseconds. It includes the
-// waits after which a lost message is sent again. latency is the time that a message is under way if it is not lost.
+// Travel returns the mean time from the first sending of a message to its arrival, in nanoseconds, to estimate the
+// length of a run. It includes the waits after which a lost message is sent again. latency is the time that a message
+// is under way if it is not lost.
 func (n Network) Travel(latency *Duration) float64 {
 	return latency.Expected() + float64(n.Resend)*n.Loss/(1-n.Loss)
 }

@@ -9,10 +9,10 @@ import (
 	"proactivedp/rng"
 )
 
-// Speeds says how fast each client computes, relative to a usual client. A gradient of a client with speed x takes
-// 1/x times the duration that is drawn from Timing.Compute. Either List has the speeds, or Kind and Shape describe a
-// distribution with mean 1. From it the factor 1/x is drawn, once for each client. With the zero value all clients
-// have speed 1.
+// Speeds says how fast each simulated client computes, relative to a usual client. A gradient of a client with speed
+// x takes 1/x times the duration that is drawn from Timing.Compute. Either List has the speeds, or Kind and Shape
+// describe a distribution with mean 1, from which the factor 1/x of each client is drawn once. With the zero value
+// all clients have speed 1.
 type Speeds struct {
 	List  []float64 // the speed of each client
 	Kind  Family    // Lognormal or Pareto: the distribution of the factor 1/x if List is nil
@@ -25,8 +25,9 @@ const (
 	MaxSpeed = 1e3
 )
 
-// ParseSpeeds reads the speeds of clients: a list with one speed for each client, such as "1,1,0.5", or the
-// distribution of 1/speed, "lognormal:SIGMA" or "pareto:ALPHA". "" means that all clients have speed 1.
+// ParseSpeeds reads [Speeds] from text: a list with one speed for each client, such as 1,1,0.5, or the distribution
+// of the factor 1/speed, lognormal:SIGMA or pareto:ALPHA (see Duration.Shape). "" means that all clients have speed
+// 1.
 func ParseSpeeds(text string) (Speeds, error) {
 	if text == "" {
 		return Speeds{}, nil
@@ -70,11 +71,11 @@ func (s Speeds) String() string {
 	return strings.Join(list, ",")
 }
 
-// AllOne reports whether all clients have speed 1.
+// AllOne reports whether s is the zero value, with which all clients have speed 1.
 func (s Speeds) AllOne() bool { return s.Kind == "" && s.List == nil }
 
-// Validate returns an error if a field is outside its range. clients is the number of clients in the
-// run.
+// Validate returns an error if a field of s is outside its range, or if List does not have one speed for each client.
+// clients is the number of clients in the run.
 func (s Speeds) Validate(clients int) error {
 	switch {
 	case s.AllOne():
@@ -101,9 +102,9 @@ func (s Speeds) Validate(clients int) error {
 // factor returns the distribution of the factor 1/x, of mean 1.
 func (s Speeds) factor() Duration { return Duration{Kind: s.Kind, Shape: s.Shape} }
 
-// Factors returns for each client the factor 1/x by which its gradients take longer than at speed 1. nil means that
-// all factors are 1. If the speeds are not listed, the factors are drawn from root. Factors panics if clients is not
-// in [0, data.MaxParts] or if Validate(clients) returns an error.
+// Factors returns for each of the clients the factor 1/x by which its gradients take longer than at speed 1, where x
+// is its speed. nil means that all factors are 1. If the speeds are not listed, the factors are drawn from root.
+// Factors panics if clients is not in [0, data.MaxParts] or if Validate(clients) returns an error.
 func (s Speeds) Factors(clients int, root *rng.Root) []float64 {
 	if s.AllOne() {
 		return nil

@@ -8,13 +8,14 @@ import (
 
 // Timing says how long gradients and messages take on the virtual clock.
 type Timing struct {
-	Compute  Duration // one gradient at speed 1; a round draws once and takes s_i times as long
+	Compute  Duration // the time of one gradient at speed 1; drawn once for a round and multiplied by its number of gradients
 	Uplink   Duration // a message from client to server
 	Downlink Duration // a message from server to client
 }
 
-// DefaultTiming returns a timing with which clients of equal speed get ahead of each other by chance. The time of a
-// round is exponentially distributed, with a mean of 10 µs for each gradient. A message takes 100 µs.
+// DefaultTiming returns the default timing of a simulation, with which clients of equal speed get ahead of each other
+// by chance: the time of a round is exponentially distributed, with a mean of 10 µs for each gradient. A message
+// always takes 100 µs.
 func DefaultTiming() Timing {
 	message := Duration{Kind: Constant, Mean: 100 * time.Microsecond}
 	return Timing{
@@ -24,7 +25,8 @@ func DefaultTiming() Timing {
 	}
 }
 
-// Validate reports every field outside its range. clients is the number of clients in the run.
+// Validate returns an error that lists every field of t outside its range. clients is the number of clients in the
+// run, with which the number of clients in a trace must agree.
 func (t Timing) Validate(clients int) error {
 	var errs []error
 	for _, part := range []struct {

@@ -13,16 +13,17 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// Trace holds measured durations that a run plays back. Each client has a separate list of durations;
-// after the last one, the list begins again. A client's round i takes duration number i of its list, and
-// the message of round i or broadcast i also takes number i. If rounds are repeated or messages are sent
-// again, each further try takes the next duration. A Trace is immutable.
+// Trace holds measured durations that a simulation plays back, for example those of a real system. Each client has a
+// separate list of durations; after the last one, the list begins again. A client's round i takes duration number i
+// of its list, and the message of round i or broadcast i also takes number i. If rounds are repeated or messages are
+// sent again, each further try takes the next duration. A Trace is immutable.
 type Trace struct {
 	durations [][]time.Duration // each client's durations, at least one
 	means     []float64         // mean of each client's durations, in nanoseconds
 }
 
-// MaxTraceBytes is the largest trace that ParseTrace reads, in bytes. It has room for about five million durations.
+// MaxTraceBytes is the size in bytes of the longest trace that [ParseTrace] reads. It has room for about five million
+// durations.
 const MaxTraceBytes = 64 << 20
 
 // byteOrder is the byte order mark, with which some programs begin a CSV file in UTF-8.
@@ -31,11 +32,10 @@ const byteOrder = "\uFEFF"
 // maxTraceErrors is the number of bad lines that are reported at most.
 const maxTraceErrors = 10
 
-// ParseTrace reads a trace in CSV: the header "client,duration", then one line for each duration,
-// such as "0,1.5ms". Clients are numbered from 0 without gaps. The lines of one client are in order;
-// lines of different clients may alternate. A duration is at most one hour. Blanks around fields are
-// ignored. The first bad lines are reported together. It is an error if the trace is longer than
-// MaxTraceBytes.
+// ParseTrace reads a trace from CSV: the header client,duration, then one line for each duration, such as 0,1.5ms.
+// Clients are numbered from 0 without gaps. The lines of one client are in order; lines of different clients may
+// alternate. A duration is at most one hour. Blanks around fields are ignored. The error reports the first bad lines
+// together. It is an error if the trace is longer than MaxTraceBytes.
 func ParseTrace(r io.Reader) (*Trace, error) {
 	lines := csv.NewReader(bounded.Reader(r, MaxTraceBytes))
 	lines.FieldsPerRecord, lines.ReuseRecord, lines.TrimLeadingSpace = 2, true, true
@@ -101,7 +101,7 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 	return t, nil
 }
 
-// Clients returns how many clients the trace has.
+// Clients returns how many clients the trace has. A run must have the same number of clients.
 func (t *Trace) Clients() int { return len(t.durations) }
 
 // at returns a client's duration number i ≥ 0.

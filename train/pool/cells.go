@@ -1,11 +1,14 @@
-// Package pool runs many trainings, called cells, and keeps the result of each in a folder. A call after an
-// interruption finds these results and continues. As many cells run at the same time as the memory and
-// Options.Workers allow, in this process or in others.
+// Package pool runs many trainings with their evaluations, called cells, and keeps the result of each cell in a
+// folder. If it is interrupted, the next call finds the results in the folder and computes only the rest. As many
+// cells run at the same time as the memory and Options.Workers allow, in this process or in others. Figures and
+// searches of the program are made of cells.
 //
 // There are five kinds of cells. A trial is the accuracy at the end of a training. A curve is the accuracy after
 // several numbers of gradients. A timed cell is the accuracy at several times of a clock. A window is the timeline of
 // the first rounds. A utility is the accuracy that a model, trained without noise, keeps when noise is added to its
-// parameters. The package also has the settings of the paper's experiments (Experiment).
+// parameters.
+//
+// The package also has the settings of the paper's experiments ([Experiment]).
 package pool
 
 import (
@@ -32,24 +35,24 @@ import (
 	"proactivedp/train"
 )
 
-// Cell is one training with its evaluation. Its result is kept in a folder. The result depends only on Spec, Code and
-// Kernels, so equal cells are computed once, and a later call of Run finds the results of finished cells. OfTrial,
-// OfCurve, OfTimed, OfWindow and OfUtility make cells.
+// Cell is one training with its evaluation, to be computed by [Run]. Its result is kept in a folder. The result
+// depends only on Spec, Code and Kernels, so equal cells are computed once, and a later call of Run finds the results
+// of finished cells. Make cells with OfTrial, OfCurve, OfTimed, OfWindow and OfUtility.
 type Cell struct {
-	Spec any // the settings on which the result depends; their JSON is part of the Key
-	Code int // see train.Spec.CodeVersion
-	// Kernels is the class of the float32 kernels in use if the result depends on it, and otherwise
-	// "". See train.Spec.Kernels.
+	Spec any // the settings on which the result depends, as a value that can be written as JSON; part of the Key
+	Code int // version of the code that computes the result, see train.Spec.CodeVersion
+	// Kernels is the name of the arithmetic code in use (for one set of processor instructions), if the bits of the
+	// result depend on it, and otherwise "": see train.Spec.Kernels.
 	Kernels string
 	Source  *train.Source // the data set; nil means that the cell can be computed only in this process
-	// Cost returns the time and memory that Run takes with the given number of workers.
+	// Cost returns the estimated work and memory of computing the cell with the given number of goroutines.
 	Cost func(workers int) (train.Cost, error)
-	// Run computes the result. It may report the fraction of the work that is done, and write checkpoints
-	// from which it can continue.
+	// Run computes the result, a value that can be written as JSON. It may call progress with the fraction of the
+	// work that is done, in [0, 1], and it may write checkpoints and continue from one, as keep says.
 	Run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
-	Check func(json.RawMessage) error // returns an error if a result from the store is incomplete
-	// Alone says that the result depends on real time, as with the runner hogwild. No other cell then runs
-	// at the same time. The result is stored like others, but computing it again gives a different result.
+	Check func(json.RawMessage) error // returns an error if the text, a result from the folder, is incomplete
+	// Alone says that the result depends on real time, as with the runner hogwild. Then no other cell runs at the
+	// same time. The result is stored like others, but computing it again gives a different result.
 	Alone bool
 }
 
@@ -67,8 +70,9 @@ func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
 	return c
 }
 
-// CostOf returns an estimate of the work and the memory of a training of the spec. evaluations is how often its model
-// is evaluated, and workers is the number of goroutines that compute gradients.
+// CostOf returns an estimate of the work and the memory of one training of spec on the data of source. evaluations is
+// how often its model is evaluated, and workers is the number of goroutines that compute gradients. A function
+// Cell.Cost can call it.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)
 	if err != nil {
@@ -77,8 +81,8 @@ func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (tr
 	return p.Cost(evaluations, workers), nil
 }
 
-// Key returns a hash of everything on which the result of the cell (a training with its evaluation) depends. Run
-// stores the result under this key.
+// Key returns a hash of everything on which the result of the cell depends: its settings, the version of the code,
+// and the kernels and the processor architecture of this machine. Run stores the result in the folder under this key.
 func (c Cell) Key() (string, error) { return c.keyOn(cpu.Arch()) }
 
 // usualArch is the architecture that is not part of keys, because keys had no architecture at first
@@ -117,9 +121,9 @@ type grid struct {
 
 // Spent says how much work it took to get the results of cells (trainings with their evaluations).
 type Spent struct {
-	Computed int // how many cells were computed; the results of the others were stored before or are equal to another cell's
-	// Time is the sum of the computing times of all cells, including those that were stored before. Cells that other
-	// processes computed count as 0.
+	Computed int // how many cells Run computed; the other results were in the folder or are those of equal cells
+	// Time is how long computing the cells took, summed over all cells, including the time that earlier calls took
+	// for results in the folder. Cells that other processes computed count as 0.
 	Time time.Duration
 }
 
@@ -355,7 +359,8 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 // described returns the text of the progress bar.
 func (b *batch) described() string { return fmt.Sprintf("training %d/%d", b.done, b.total) }
 
-// Decode reads the JSON result of one cell (a training) as a value of type T.
+// Decode reads the JSON result of one cell, as [Run] returns it, as a value of type T. T is the result type of the
+// cell's kind, such as [Trial] or [Curve].
 func Decode[T any](text json.RawMessage) (T, error) {
 	var out T
 	if err := json.Unmarshal(text, &out); err != nil {
@@ -364,7 +369,8 @@ func Decode[T any](text json.RawMessage) (T, error) {
 	return out, nil
 }
 
-// DecodeAll reads the JSON results of several cells (trainings) as values of type T, in the order of the cells.
+// DecodeAll reads the JSON results of several cells of the same kind, as [Run] returns them, as values of type T,
+// such as [Trial] or [Curve]. The order is that of texts.
 func DecodeAll[T any](texts []json.RawMessage) ([]T, error) {
 	out := make([]T, len(texts))
 	for i, text := range texts {

@@ -17,17 +17,18 @@ type curveSpec struct {
 	Points int        `json:"points"`
 }
 
-// Curve is the accuracy at several points of a training. Accuracy[j] is measured on the first global model that
-// contains at least Target[j] gradients of every client. At[j] is how many gradients of every client this model
-// contains.
+// Curve is the learning curve of one training: the accuracy on the test or held-out rows after several numbers of
+// gradients. Accuracy[j] is measured on the first global model that contains at least Target[j] gradients of every
+// client. At[j] ≥ Target[j] is how many gradients of every client this model contains.
 type Curve struct {
 	Target   []int     `json:"target"`
 	At       []int     `json:"at"`
 	Accuracy []float64 `json:"accuracy"`
 }
 
-// OfCurve returns the cell whose result is a [Curve]: the accuracy at the start of a training, and at the given
-// number of evenly spaced later points.
+// OfCurve returns the cell whose result is a [Curve] of a training of spec on source. The curve has points+1
+// evaluations: one at the start, and points later ones that are evenly spaced in the number of gradients, up to the
+// end.
 func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
 	c := cellOf(curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points}, spec, source)
 	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, points+1, workers) }

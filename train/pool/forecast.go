@@ -9,16 +9,16 @@ import (
 	"proactivedp/train"
 )
 
-// Forecast says how many cells (trainings) Run would have to compute, and about how long that would take.
+// Forecast says how many cells (trainings) a call of [Run] would have to compute, and about how long that would take.
 type Forecast struct {
-	Cells int           // different cells
+	Cells int           // number of different cells; equal cells count once
 	Kept  int           // how many of these cells already have a result in the folder
 	Time  time.Duration // estimated time of the cells that are not in the folder, without waits for a real clock
 	Clock int           // how many of the cells that are not in the folder wait on a real clock
 }
 
-// Plan returns a forecast of the work of Run for the cells (trainings). It computes no cell, but it measures how long
-// a gradient of each model takes.
+// Plan returns a forecast of what [Run] would have to do for the same cells and options. It computes no cell, but it
+// measures how long a gradient of each model takes.
 func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
 	g, f := o.grid(), Forecast{}
 	seen := map[string]bool{}

@@ -14,20 +14,25 @@ import (
 	"proactivedp/train"
 )
 
-// Job is a cell (a training with its evaluation) in a form that can be sent to another process, which computes it.
+// Job is a [Cell] (a training with its evaluation) in a form that can be sent to another process. That process calls
+// [Job.Do] to compute it.
 type Job struct {
-	Key  string          `json:"key"`  // of the cell, see Cell.Key
-	Spec json.RawMessage `json:"spec"` // of the cell
+	Key  string          `json:"key"`  // key of the cell, see Cell.Key
+	Spec json.RawMessage `json:"spec"` // Cell.Spec as JSON
 	Data string          `json:"data"` // the name of its data set
-	Work float64         `json:"work"` // the approximate number of operations
-	// Source is the data set, for a process that does not have it.
+	Work float64         `json:"work"` // estimated floating-point operations
+	// Source is the data set, for an Elsewhere that must send the data to the other process. It is not part of the
+	// JSON.
 	Source *train.Source `json:"-"`
 }
 
-// Elsewhere computes jobs (trainings with their evaluations) in other processes. When a job is finished, Compute calls
-// done(job, result), where job is its index in jobs. While the job runs, Compute may call part(job, fraction) to report
-// its progress, from 0 to 1. These calls come one at a time, and jobs may finish in any order.
+// Elsewhere computes jobs (trainings with their evaluations) in other processes, for [Run]. Implement it to use other
+// machines, and set Options.Elsewhere.
 type Elsewhere interface {
+	// Compute computes all jobs and returns when they are finished or one has failed. When a job is finished, it
+	// calls done(job, result), where job is its index in jobs, and stops if done returns an error. While the job
+	// runs, it may call part(job, fraction) to report its progress, from 0 to 1. It makes these calls one at a time.
+	// Jobs may finish in any order.
 	Compute(ctx context.Context, jobs []Job, done func(job int, result json.RawMessage) error,
 		part func(job int, fraction float64)) error
 }
@@ -109,10 +114,14 @@ func checkFiles(s train.Spec) error {
 	return nil
 }
 
-// Do computes the job with the given number of workers and returns the result as JSON, in the form in which Run
-// stores it. It calls open to get the data set with the digest that the job names. While it computes, it keeps a
-// checkpoint in the file KEY.checkpoint of the folder. It is an error if the data, the version of the code or the
-// class of kernels (the processor instructions in use) differs from that with which the job's key was made.
+// Do computes the job in this process with workers goroutines, and returns the result as JSON, as [Run] stores it.
+// The process that received the job calls it. open must return the data set of spec whose content has the SHA-256
+// digest. While Do computes, it keeps a checkpoint in folder, in the file KEY.checkpoint, and a later call continues
+// from it. It calls progress with the fraction of the work that is done.
+//
+// It is an error if the digest of the data differs, or if the result would differ from that of the process that made
+// the job: because of another version of the code, other kernels (the arithmetic code for this processor's
+// instructions), or another processor architecture.
 func (j Job) Do(ctx context.Context,
 	open func(ctx context.Context, spec train.Spec, digest string) (*train.Source, error), folder string, workers int,
 	progress func(part float64)) (json.RawMessage, error) {

@@ -6,20 +6,22 @@ import (
 	"io"
 )
 
-// Folder is the name of the folder in which the results of cells (trainings) are kept. It is inside the folder of the
-// figure or search that needs them.
+// Folder is the usual name of the folder in which the results of cells (trainings) are kept. It lies inside the
+// output folder of the figure or search that needs the results.
 const Folder = ".cells"
 
-// Options says where the results of cells (trainings) are kept, and how much of the machine Run may use.
+// Options says where [Run] keeps the results of cells (trainings), and how much of the machine it may use.
 type Options struct {
-	Folder   string  // folder of finished cells, for one call at a time; "" stores nothing
-	Workers  int     // how many cells run at the same time, if the memory allows
-	Scale    float64 // the fraction of the experiment's gradients that the trainings run; only named in errors; 0 means 1
-	Progress io.Writer
-	// Memory limits the process, in bytes. 0 means what the machine, the control group and
-	// GOMEMLIMIT allow; then trainings that run at the same time use at most about 3 GiB.
+	Folder  string // folder of results, which no other call may use at the same time; "" keeps nothing
+	Workers int    // how many cells run at the same time, if the memory allows
+	// Scale is the fraction of the experiment's gradients that the specs of the cells ask for, in quick runs of an
+	// experiment. It changes nothing; if a cell is too short at this scale, the error names it. 0 means 1.
+	Scale    float64
+	Progress io.Writer // gets a progress bar; nil means none
+	// Memory is the largest memory of the process in bytes. 0 means the limit of the machine, the control group
+	// (cgroup) or GOMEMLIMIT, and then trainings that run at the same time use at most about 3 GiB together.
 	Memory int64
-	// Elsewhere, unless it is nil, computes trainings in other processes.
+	// Elsewhere computes cells in other processes. If it is nil, this process computes all of them.
 	Elsewhere Elsewhere
 }
 
@@ -29,8 +31,9 @@ func (o Options) grid() grid {
 }
 
 // Run returns the result of every cell (a training with its evaluation) as JSON, in the order of the cells, and the
-// work that they took. It computes only cells whose results are not in the folder. If ctx is cancelled or a cell
-// fails, Run stops the running cells and returns an error. Finished cells stay in the folder.
+// work that they took. [Decode] reads a result. Run computes only cells whose results are not in o.Folder. If ctx is
+// cancelled or a cell fails, Run stops the running cells and returns an error. Finished cells stay in the folder, so
+// that the next call does not compute them again.
 func Run(ctx context.Context, cells []Cell, o Options) ([]json.RawMessage, Spent, error) {
 	return o.grid().run(ctx, cells)
 }

@@ -9,10 +9,11 @@ import (
 	"proactivedp/train"
 )
 
-// Paid has the privacy cost of a finished run with adaptive batch sizes: the rounds that were released, and their
-// privacy guarantee. Without adaptive sizes the cost is known before the run.
+// Paid has the privacy cost of a finished run whose clients adapted their batch sizes to their speed
+// (train.Spec.Adapt): the rounds that were released, and their guarantee. The cost of other runs is known before the
+// run.
 type Paid struct {
-	Runs    []dp.Run     `json:"runs"` // the rounds of each client
+	Runs    []dp.Run     `json:"runs"` // sizes of the rounds of each client
 	Privacy claim.Report `json:"privacy"`
 }
 
@@ -29,8 +30,9 @@ func paidFor(ctx context.Context, p *train.Prepared, result *sim.Result) (*Paid,
 	return &out, nil
 }
 
-// Sizes returns the smallest and the largest number of gradients that a client computed, the largest sample size of
-// any round, and θ: the largest ratio of a client's largest sample size to its mean.
+// Sizes returns how much the clients' batch sizes differed. least and most are the numbers of gradients of the
+// clients that computed the fewest and the most. largest is the largest batch size of any round of any client. theta
+// is θ: the ratio of a client's largest batch size to its mean batch size, for the client with the largest ratio.
 func (p *Paid) Sizes() (least, most, largest int, theta float64) {
 	least = p.Runs[0].Computed
 	for _, r := range p.Runs {

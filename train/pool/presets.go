@@ -14,43 +14,56 @@ import (
 	"proactivedp/train"
 )
 
-// Experiment has the settings of one of the paper's experiments: the training of a model on a data set, and a utility
-// graph, which shows how much accuracy the model w*, trained without noise, keeps under added noise (see
-// UtilitySpec).
+// Experiment has the settings of one of the paper's experiments: the private training of a model on a data set, and
+// its utility graph. That graph shows how much accuracy w*, a model trained without noise, keeps when noise is added
+// to its parameters (see [UtilitySpec]).
 type Experiment struct {
-	Train   train.Spec // the settings of the private training
-	Plain   Steps      // the step size of runs without noise
-	Printed Steps      // the step size that the paper prints, if that in Train differs from it; otherwise the zero value
-	Records int        // how many records the paper gives a client
+	Train train.Spec // the settings of the private training
+	// Plain has the step size of trainings without noise, see [Experiment.WithoutNoise].
+	Plain Steps
+	// Printed has the step size that the paper states, if Train has another one that gives a better accuracy, and
+	// otherwise the zero value.
+	Printed Steps
+	// Records is how many records a client has according to the paper.
+	Records int
 
-	Clips, Sigmas []float64 // clipping norms and noise multipliers of the utility graph
-	WStar         int       // gradients, of all clients together, with which the utility graph's model w* is trained
-	Lambda        float64   // ridge penalty λ for training w*; 0 means that of Train
-	Draws         int       // how many times noise is drawn for each σ of the utility graph
+	// Clips and Sigmas are the clipping norms C and the noise multipliers σ of the utility graph. For each C, a model
+	// w* is trained with this clipping norm, and noise with the standard deviation C·σ is added to it.
+	Clips, Sigmas []float64
+	// WStar is the number of gradients, of all clients together, with which the model w* is trained.
+	WStar int
+	// Lambda is the ridge penalty λ with which w* is trained. 0 means that of Train.
+	Lambda float64
+	// Draws is how many times noise is drawn for each C and σ of the utility graph. The graph shows the mean
+	// accuracy.
+	Draws int
 }
 
-// Steps has the settings of the step size: its initial value η₀, its decay β, and the schedule by which it falls.
+// Steps has the settings of a step size: its initial value Eta0 (η₀), and the formula Decay by which it falls, in
+// which Beta is the constant β.
 type Steps struct {
 	Eta0, Beta float64
 	Decay      sim.Decay
 }
 
-// Of returns a copy of t in which the step size and its schedule are those of s.
+// Of returns a copy of t with the step size s instead of its own: it sets Eta0, Beta and Schedule.
 func (s Steps) Of(t train.Spec) train.Spec {
 	t.Eta0, t.Beta, t.Schedule = s.Eta0, s.Beta, string(s.Decay)
 	return t
 }
 
-// WithoutNoise returns the settings of the experiment for a training without noise. The step size is that of s.Plain.
+// WithoutNoise returns the settings of the experiment for a training without noise, and so without privacy, to
+// compare the private training with. Its step size is s.Plain, because the best step size without noise may differ
+// from that with noise.
 func (s Experiment) WithoutNoise() train.Spec {
 	spec := s.Plain.Of(s.Train)
 	spec.NoiseMultiplier = 0
 	return spec
 }
 
-// Utility returns the settings for training the utility graph's model w*. They are those of WithoutNoise, but with
-// WStar gradients and, for ridge logistic regression, the penalty Lambda. The graph shows how much accuracy w* keeps
-// when noise is added to its parameters.
+// Utility returns the settings for training w*, the model of the utility graph to whose parameters noise is added.
+// They are those of [Experiment.WithoutNoise], but with WStar gradients and, for ridge logistic regression, the
+// penalty Lambda.
 func (s Experiment) Utility() train.Spec {
 	spec := s.WithoutNoise()
 	spec.GradComps = s.WStar / spec.Clients
@@ -60,7 +73,8 @@ func (s Experiment) Utility() train.Spec {
 	return spec
 }
 
-// Experiments returns all of the paper's experiments.
+// Experiments returns all six experiments of the paper: ridge and plain logistic regression on phishing and on
+// mushrooms, a LeNet on MNIST, and an AlexNet on CIFAR-10.
 func Experiments() []Experiment {
 	var all []Experiment
 	for _, dataset := range []string{"phishing", "mushrooms"} {
@@ -71,9 +85,9 @@ func Experiments() []Experiment {
 	return append(all, MNIST(MNISTModel), CIFAR(train.AlexNet))
 }
 
-// Convex returns one of the paper's experiments with logistic regression, with the numbers of the paper's tables
-// "Basic parameter setting for strongly and plain convex problems" and "Different privacy budget settings for
-// strongly and plain convex problems".
+// Convex returns the paper's experiment with logistic regression: model is train.Ridge or train.Plain, and dataset is
+// phishing or mushrooms. The numbers are those of the paper's tables "Basic parameter setting for strongly and plain
+// convex problems" and "Different privacy budget settings for strongly and plain convex problems".
 func Convex(model, dataset string) Experiment {
 	spec, lambda := convexSpec(model, dataset), 0.0
 	if model == train.Ridge {
@@ -104,11 +118,13 @@ func convexSpec(model, dataset string) train.Spec {
 }
 
 // MNISTModel is the model of the MNIST experiment. The paper does not say which LeNet it uses. With the step size
-// that it prints for MNIST, the accuracy is below the stated one (results/mnist-lenet-step-size). So the model and
-// the step sizes of all networks here were found by "proactivedp search" on records held out of the training set
-// (results/search-mnist and the folders next to it). For MNIST the searches ran full trainings. For CIFAR-10, the
-// searches with noise ran proxies (cheaper trainings, see train.Spec.Proxy), and those without noise a twentieth of
-// the gradients K. On MNIST with noise, η₀/(1+βt) was better than the paper's η₀/(1+β√t).
+// that the paper states for MNIST, the accuracy is below the stated one (results/mnist-lenet-step-size). So the model
+// and the step sizes of all networks in this package were found by "proactivedp search", on records held out of the
+// training set (results/search-mnist and the folders next to it). On MNIST with noise, the step size η₀/(1+βt) was
+// better than the paper's η₀/(1+β√t).
+//
+// For MNIST the searches ran full trainings. For CIFAR-10, the searches with noise ran proxies (cheaper trainings,
+// see train.Spec.Proxy), and those without noise ran a twentieth of the gradients.
 const MNISTModel = train.LeNet
 
 var (
@@ -119,9 +135,9 @@ var (
 	cifarPlainSteps = Steps{0.02, 0.01, sim.SqrtDecay}
 )
 
-// MNIST returns the paper's experiment with a LeNet on MNIST, with the numbers of its tables "Basic
-// parameter setting for non-convex problem with MNIST data set" and "Different privacy budget settings
-// for non-convex problem for MNIST data set".
+// MNIST returns the paper's experiment on MNIST with the given network, usually [MNISTModel]. The numbers are those
+// of the paper's tables "Basic parameter setting for non-convex problem with MNIST data set" and "Different privacy
+// budget settings for non-convex problem for MNIST data set". The step sizes are from a search, see MNISTModel.
 func MNIST(model string) Experiment {
 	basics := paper.MNIST()
 	return Experiment{
@@ -133,8 +149,9 @@ func MNIST(model string) Experiment {
 	}
 }
 
-// CIFAR returns the paper's experiment with an AlexNet on CIFAR-10, with the numbers of its tables
-// "Basic parameter setting" and "Different privacy budget settings" for CIFAR-10.
+// CIFAR returns the paper's experiment on CIFAR-10 with the given network, usually train.AlexNet. The numbers are
+// those of the paper's tables "Basic parameter setting" and "Different privacy budget settings" for CIFAR-10. The
+// step sizes are from a search, see [MNISTModel].
 func CIFAR(model string) Experiment {
 	basics := paper.CIFAR()
 	return Experiment{
@@ -145,17 +162,18 @@ func CIFAR(model string) Experiment {
 	}
 }
 
-// Features returns settings for a linear model on image features that are not trained, such as those of package
-// data/scatter. Apart from the model, they are the settings of [Network] for the data set. The paper has no such
-// experiment.
+// Features returns settings for a softmax regression on image features that need no training (hog:4:8, see package
+// data/hog) instead of a network on pixels. dataset is mnist or cifar10. The other settings are those of [Network].
+// The paper has no such experiment.
 func Features(dataset string) train.Spec {
 	s := Network(train.Softmax, dataset)
 	s.FeatureMap = "hog:4:8"
 	return s
 }
 
-// Network returns the paper's settings for a network on the data set mnist or cifar10. The clipping norm is C = 0.025
-// for both data sets. δ is 1/N for N records, as in the paper.
+// Network returns the paper's settings for a network on the data set mnist or cifar10, except for the step size and
+// its schedule, which are those of train.DefaultSpec. Use [MNIST] or [CIFAR] to get these too. The clipping norm is
+// 0.025 for both data sets. δ is 1/N for N records, as in the paper.
 func Network(model, dataset string) train.Spec {
 	basics := paper.MNIST()
 	if dataset == "cifar10" {
@@ -169,8 +187,8 @@ func Network(model, dataset string) train.Spec {
 	return s
 }
 
-// WhoseK returns a text for captions of figures which says where K, the number of gradients of a client, comes from:
-// from the paper if it has an experiment on the data set, and otherwise from the settings.
+// WhoseK returns a text for captions of figures: "the paper's K" if the paper has an experiment on the data set (see
+// [Has]), and otherwise "the settings' K". K is the number of gradients that a client computes.
 func WhoseK(dataset string) string {
 	if Has(dataset) {
 		return "the paper's K"
@@ -185,9 +203,9 @@ func Has(dataset string) bool {
 }
 
 // Of returns the paper's experiment with a model on a data set. An empty model means the usual one for the data set,
-// and an empty data set the usual one for the model. If the paper has no such experiment, Of returns a similar one
-// with the given names put in: the first with this model, or else the first on this data set, or else ridge logistic
-// regression on phishing.
+// and an empty dataset the usual one for the model. If the paper has no such experiment, Of takes a similar one and
+// sets its model and data set to those that are given. The similar one is the paper's first experiment with this
+// model, or else its first on this data set, or else ridge logistic regression on phishing.
 func Of(model, dataset string) Experiment {
 	known := append(Experiments(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
 		CIFAR(train.AlexNetDropout), CIFAR(train.ConvNet), MNIST(train.ConvNet))
@@ -214,7 +232,8 @@ func Of(model, dataset string) Experiment {
 	return s
 }
 
-// Train returns the paper's parameters for a model on a data set. An empty model or dataset means the usual one, see
-// Of. If the paper has no such experiment, the parameters are those of the similar experiment that Of returns. The
-// step size of networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and β = 0.01.
+// Train returns the settings of the private training in the experiment that [Of] returns for a model and a data set.
+// An empty model or dataset means the usual one. If the paper has no such experiment, the settings are those of a
+// similar one. The step size of networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and
+// β = 0.01.
 func Train(model, dataset string) train.Spec { return Of(model, dataset).Train }

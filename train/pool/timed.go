@@ -22,25 +22,28 @@ type timedSpec struct {
 	Machine string `json:"machine,omitempty"`
 }
 
-// Timed is the accuracy of a run at several times of its clock. Evaluation j, from 0 to looks (see OfTimed), is of
-// the server's model when it contains the fraction j/looks of all updates. The same number of updates lies between
-// any two consecutive evaluations, but not the same time.
+// Timed is the accuracy of a run at several times of its clock. Use it to see how long a training takes to reach an
+// accuracy. Evaluation j, from 0 to looks (the argument of [OfTimed]), is of the server's model when it contains the
+// fraction j/looks of all updates of the clients. So the same number of updates lies between consecutive evaluations,
+// but not the same time.
 type Timed struct {
-	Rounds    int           `json:"rounds"`    // rounds of each client
-	TestRows  int           `json:"test_rows"` // how many rows the model is evaluated on
-	Clock     sim.Time      `json:"clock"`     // time at the end
-	At        []sim.Time    `json:"at"`        // time of each look
-	Accuracy  []float64     `json:"accuracy"`
-	Diverged  bool          `json:"diverged,omitempty"` // whether the run diverged; accuracies after that are 0
-	Staleness sim.Staleness `json:"staleness"`          // rounds of all clients by their lag i − k
-	Busy      []sim.Time    `json:"busy"`               // time that each client spent computing
-	Absent    []sim.Time    `json:"absent,omitempty"`   // time that each client was away; nil if no client leaves
-	Done      []sim.Time    `json:"done"`               // when each client's last round ended
-	Paid      *Paid         `json:"paid,omitempty"`     // what the run released and costs, if sizes adapt
+	Rounds   int        `json:"rounds"`    // rounds of each client
+	TestRows int        `json:"test_rows"` // how many rows the model is evaluated on
+	Clock    sim.Time   `json:"clock"`     // time on the clock at the end of the run
+	At       []sim.Time `json:"at"`        // time of each evaluation
+	Accuracy []float64  `json:"accuracy"`
+	Diverged bool       `json:"diverged,omitempty"` // whether the run diverged; accuracies after that are 0
+	// Staleness has the number of rounds, of all clients, for each lag: by how many rounds the client's model was
+	// behind.
+	Staleness sim.Staleness `json:"staleness"`
+	Busy      []sim.Time    `json:"busy"`             // time that each client spent computing
+	Absent    []sim.Time    `json:"absent,omitempty"` // time that each client was away; nil if no client leaves
+	Done      []sim.Time    `json:"done"`             // when each client's last round ended
+	Paid      *Paid         `json:"paid,omitempty"`   // what an adaptive run released and cost; nil for other runs
 }
 
-// OfTimed returns the cell whose result is a [Timed]: a training on a virtual or real clock. The model is evaluated
-// looks+1 times: at the start and at looks later times, see Timed.
+// OfTimed returns the cell whose result is a [Timed] of a training of spec on source, on a virtual or real clock. The
+// model is evaluated looks+1 times: at the start, and each time another fraction 1/looks of all updates has arrived.
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 	c := clockCellOf(timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
 		spec, source)
@@ -140,8 +143,9 @@ func (t *Timed) diverge(looks int, now sim.Time) {
 	t.Accuracy[looks] = 0
 }
 
-// Waiting returns the fraction of its time, in [0, 1], that a client spent waiting: neither in a round nor away. The
-// time ends with the client's last round. For a run that diverged, Waiting returns 0.
+// Waiting returns the fraction of its time, in [0, 1], that a client spent waiting for the server: neither in a round
+// nor away. Its time is that from the start to the end of its last round. client is its number, from 0. For a run
+// that diverged, Waiting returns 0.
 func (t *Timed) Waiting(client int) float64 {
 	if t.Diverged || t.Done[client] == 0 {
 		return 0
@@ -153,8 +157,8 @@ func (t *Timed) Waiting(client int) float64 {
 	return 1 - float64(took)/float64(t.Done[client])
 }
 
-// Idle returns the fraction of its time, in [0, 1], that a client spent waiting, averaged over all clients: see
-// Timed.Waiting.
+// Idle returns the fraction of their time, in [0, 1], that clients spent waiting for the server: the mean of
+// [Timed.Waiting] over all clients.
 func (t *Timed) Idle() float64 {
 	sum := 0.0
 	for client := range t.Busy {
@@ -163,7 +167,8 @@ func (t *Timed) Idle() float64 {
 	return sum
 }
 
-// Lag returns the mean and the largest lag of all rounds: by how many rounds the client's model was behind.
+// Lag returns the mean and the largest lag of the rounds of all clients. The lag of a round is by how many rounds the
+// client's global model was behind.
 func (t *Timed) Lag() (mean float64, most int) {
 	rounds, sum := 0, 0
 	for lag, n := range t.Staleness {
@@ -174,7 +179,8 @@ func (t *Timed) Lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// AccuracyAt returns the accuracy of the last evaluation whose time is at or before now.
+// AccuracyAt returns the accuracy of the last evaluation at or before the time now on the run's clock. Use it to
+// compare runs at the same time.
 func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {
@@ -186,8 +192,8 @@ func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	return accuracy
 }
 
-// Reaches returns the time of the first evaluation with an accuracy of at least target. It returns false if no
-// evaluation has such an accuracy, or if the run diverged.
+// Reaches returns the time on the run's clock of the first evaluation with an accuracy of at least target. It returns
+// false if no evaluation has such an accuracy, or if the run diverged.
 func (t *Timed) Reaches(target float64) (sim.Time, bool) {
 	if t.Diverged {
 		return 0, false

@@ -15,7 +15,7 @@ import (
 // the test set.
 type Trial struct {
 	Accuracy float64 `json:"accuracy"` // 0 if the run diverged
-	Rows     int     `json:"rows"`     // how many rows it was computed on
+	Rows     int     `json:"rows"`     // how many rows the accuracy was measured on
 	Diverged bool    `json:"diverged"`
 }
 
@@ -25,7 +25,7 @@ type trialSpec struct {
 	Data  string     `json:"data_sha256"`
 }
 
-// OfTrial returns the cell whose result is a Trial: the accuracy at the end of a training.
+// OfTrial returns the cell whose result is a [Trial]: the accuracy at the end of a training of spec on source.
 func OfTrial(spec train.Spec, source *train.Source) Cell {
 	c := cellOf(trialSpec{Kind: "trial", Train: spec, Data: source.Hash()}, spec, source)
 	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, 1, workers) }
@@ -75,15 +75,16 @@ func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, erro
 	return out, spent, err
 }
 
-// Trials trains every spec and returns the results in the order of specs, and the work that they took. Equal specs
-// are trained once. Finished trainings are kept in o.Folder, so a call after an interruption continues.
+// Trials trains every spec on source and returns the accuracies at the end, in the order of specs, and the work that
+// they took. Equal specs are trained once. Finished trainings are kept in o.Folder, so a call after an interruption
+// continues.
 func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Options) ([]Trial, Spent, error) {
 	return o.grid().trials(ctx, specs, source)
 }
 
-// Curves trains every spec and returns the learning curves in the order of specs, and the work that they took. Each
-// curve has the accuracy at the start and at points later times. Finished trainings are kept in o.Folder, see
-// [Trials].
+// Curves trains every spec on source and returns the learning curves in the order of specs, and the work that they
+// took. Each curve has points+1 accuracies: one at the start, and as many later ones as points says, evenly spaced in
+// the number of gradients. Finished trainings are kept in o.Folder, see [Trials].
 func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o Options) (
 	[]*Curve, Spent, error,
 ) {
@@ -94,9 +95,9 @@ func Curves(ctx context.Context, source *train.Source, specs []train.Spec, point
 	return results[*Curve](ctx, o.grid(), cells)
 }
 
-// Utilities computes a line of a utility graph for each spec: the accuracies that a model, trained without noise,
-// keeps under added noise (see [UtilitySpec]). It returns the lines in the order of specs, and the work that they
-// took. Finished lines are kept in o.Folder, see [Trials].
+// Utilities computes one line of a utility graph for each spec: the accuracies that a model, trained without noise,
+// keeps when noise is added to its parameters (see [UtilitySpec]). It returns the lines in the order of specs, and
+// the work that they took. Finished lines are kept in o.Folder, see [Trials].
 func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o Options) (
 	[]*Utility, Spent, error,
 ) {

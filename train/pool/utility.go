@@ -16,12 +16,12 @@ import (
 	"proactivedp/train"
 )
 
-// UtilitySpec describes one line of a utility graph (paper, Section "Utility Graph"), which shows how much accuracy a
-// trained model keeps when noise is added to its parameters. A model w* is trained with clipping norm C and without
-// noise. Then noise n ~ N(0, C²σ²I) is added to its parameters, without scaling. The graph has the test accuracy of
-// w* + n as a fraction of that of w*.
+// UtilitySpec describes one line of a utility graph (paper, Section "Utility Graph"). The graph shows how much noise
+// a model tolerates: how much of its accuracy it keeps when noise is added to its parameters. A model w* is trained
+// with the clipping norm C of Train and without noise. Then noise n ~ N(0, C²σ²I) is added to its parameters, without
+// scaling. The line has, for each σ of Sigmas, the test accuracy of w* + n as a fraction of that of w*.
 type UtilitySpec struct {
-	Train  train.Spec `json:"train"`  // the training of w*; its σ is 0
+	Train  train.Spec `json:"train"`  // the training of w*; its noise multiplier counts as 0
 	Sigmas []float64  `json:"sigmas"` // noise multipliers σ ≥ 0 to try
 	Draws  int        `json:"draws"`  // number of draws of n for each σ
 }
@@ -29,7 +29,8 @@ type UtilitySpec struct {
 // maxDraws is the largest number of draws of one point.
 const maxDraws = 1_000_000
 
-// Validate reports every problem of s, except for problems of the training spec.
+// Validate returns an error that lists every problem of Sigmas and Draws: there must be at least one σ, each σ must
+// be at least 0, and Draws at least 1. It does not check s.Train.
 func (s UtilitySpec) Validate() error {
 	var errs []error
 	if len(s.Sigmas) == 0 {
@@ -42,13 +43,13 @@ func (s UtilitySpec) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Utility is one line of a utility graph: the accuracy of a model w* that was trained without noise, and the
-// accuracies when noise is added to its parameters, for each σ that was tried.
+// Utility is one line of a utility graph, for one clipping norm: the accuracy of a model w* that was trained without
+// noise, and its accuracies after noise was added to its parameters, for each σ that was tried.
 type Utility struct {
-	Clip     float64        `json:"clip"`
+	Clip     float64        `json:"clip"`        // clipping norm C with which w* was trained
 	Accuracy float64        `json:"accuracy"`    // test accuracy of w*
-	Norm     float64        `json:"params_norm"` // ‖w*‖
-	Points   []UtilityPoint `json:"points"`
+	Norm     float64        `json:"params_norm"` // ‖w*‖, the Euclidean norm of the parameters
+	Points   []UtilityPoint `json:"points"`      // one for each σ of UtilitySpec.Sigmas
 }
 
 // UtilityPoint says how accurate a trained model w* is after random noise n is added to its parameters, for one noise
@@ -67,9 +68,10 @@ func (s UtilitySpec) plain() train.Spec {
 	return spec
 }
 
-// Run trains a model w* without noise. For each σ of s.Sigmas it adds noise N(0, C²σ²) to every parameter of w*,
-// where C is the clipping norm of s.Train. It does so s.Draws times and returns the test accuracies. It calls
-// progress with the fraction of the work that is done.
+// Run computes the line of the utility graph that s describes. It trains a model w* without noise on source. For each
+// σ of s.Sigmas it adds noise N(0, C²σ²) to every parameter of w*, s.Draws times, where C is the clipping norm of
+// s.Train, and measures the test accuracies. perf has the settings for the speed. It calls progress with the fraction
+// of the work that is done. keep says where checkpoints of the training are written.
 func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Perf, progress func(part float64),
 	keep train.Keep) (*Utility, error) {
 	if err := s.Validate(); err != nil {
@@ -113,8 +115,8 @@ func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Per
 	return u, nil
 }
 
-// Work returns an estimate of the floating-point operations: those of p, which trains w*, and those of evaluating the
-// noisy models.
+// Work returns an estimate of the floating-point operations of [UtilitySpec.Run]: those of p, the prepared training
+// of w*, and those of evaluating the noisy models.
 func (s UtilitySpec) Work(p *train.Prepared) float64 {
 	return p.Work() + float64(len(s.Sigmas)*s.Draws)*p.Judging()
 }

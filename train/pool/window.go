@@ -21,8 +21,9 @@ type windowSpec struct {
 	Machine string `json:"machine,omitempty"`
 }
 
-// OfWindow returns the cell whose result is a [timeline.Window]: what happened in the first rounds of a training on a
-// virtual or real clock.
+// OfWindow returns the cell whose result is a [timeline.Window]: what the clients did in the first rounds of a
+// training of spec on source, on a virtual or real clock. Use it to draw a timeline. rounds is the number of rounds
+// of each client.
 func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
 	c := clockCellOf(windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds,
 		Machine: machineOf(spec)}, spec, source)

@@ -14,6 +14,7 @@ import (
 	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
+	"proactivedp/dp/pld"
 	"proactivedp/plan"
 	"proactivedp/plan/libraries"
 )
