@@ -241,7 +241,7 @@ const margin = 1e-9
 // CheckOrder returns an error unless the Rényi order α is in (1, 1+1e10].
 func CheckOrder(alpha float64) error {
 	if !(alpha > 1 && alpha <= 1+maxExcess) {
-		return fmt.Errorf("order = %v, must be in (1, 1+%g]", alpha, float64(maxExcess))
+		return fmt.Errorf("order = %v, must be in (1, %g]", alpha, float64(maxExcess))
 	}
 	return nil
 }
