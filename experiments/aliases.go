@@ -5,13 +5,13 @@ import (
 	"proactivedp/internal/results"
 )
 
-// These types of internal packages describe the folder of a result. The aliases make them available to
-// users of this package.
+// These types are names for types of internal packages that functions of this package take or return. With the names,
+// other modules can use them.
 type (
-	// Drawing says how pictures are drawn, and in which file formats. The zero value is this program's own style, as
-	// PNG.
+	// Drawing says how pictures are drawn, and in which file formats (png, svg, pdf). The zero value draws PNG files
+	// in the default style of this program.
 	Drawing = results.Drawing
-	// Style describes the look of a picture: its size, its typeface and similar settings.
+	// Style describes the look of a picture, such as its size and its typeface. It is a part of a [Drawing].
 	Style = plots.Style
 	// Origin says when and by which program a result was made, on which machine, and in how much time.
 	Origin = results.Origin

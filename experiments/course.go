@@ -9,7 +9,8 @@ import (
 	"proactivedp/dp"
 )
 
-// CourseClient is the request of one client to a [Loop]: a privacy budget and a target accuracy.
+// CourseClient says what one client asks of a [Loop], which trains until all clients have their target accuracy or
+// have spent their budget: a privacy budget and a target accuracy.
 type CourseClient struct {
 	Epsilon  float64 `json:"epsilon"`         // target epsilon of everything that is released about its records
 	Accuracy float64 `json:"target_accuracy"` // accuracy on its held-out records at which it is satisfied
@@ -18,20 +19,23 @@ type CourseClient struct {
 // Course is the history of one run of a [Loop] (package auto): its private trainings, called stages, and the result
 // for each client. After each stage, each client decides whether it takes part in the next stage.
 type Course struct {
-	Clients    []CourseEnd   `json:"clients"`
-	Stages     []CourseStage `json:"stages"`
-	Probe      string        `json:"probe"` // description of the data of its utility graph
-	Accountant string        `json:"accountant"`
-	Adjacency  dp.Adjacency  `json:"adjacency"`
-	Sampling   dp.Sampling   `json:"sampling"`
+	Clients []CourseEnd   `json:"clients"`
+	Stages  []CourseStage `json:"stages"`
+	// Probe describes the public records on which accuracies were estimated before the first private
+	// training.
+	Probe      string       `json:"probe"`
+	Accountant string       `json:"accountant"`
+	Adjacency  dp.Adjacency `json:"adjacency"`
+	Sampling   dp.Sampling  `json:"sampling"`
 }
 
 // CourseEnd is the result of a Course for one client: what its records paid, and whether the client is satisfied.
 type CourseEnd struct {
-	EpsilonUpper float64 `json:"epsilon_upper"` // guaranteed ε of a record, for all releases together
+	// EpsilonUpper is the guaranteed upper bound on the ε of a record, for everything that was released.
+	EpsilonUpper float64 `json:"epsilon_upper"`
 	Delta        float64 `json:"delta"`
 	Satisfied    bool    `json:"satisfied"`
-	TestAccuracy float64 `json:"test_accuracy"` // on test records, which no decision uses
+	TestAccuracy float64 `json:"test_accuracy"` // accuracy of the last model on test records, which decide nothing
 	Refused      string  `json:"refused,omitempty"`
 }
 
@@ -41,9 +45,11 @@ type CourseStage struct {
 	Rounds     int       `json:"rounds"`
 	Clip       float64   `json:"clip"`
 	Eta0       float64   `json:"eta0"`
-	Sigma      []float64 `json:"sigma"`             // 0 if the client did not take part
-	HeldOut    []float64 `json:"held_out_accuracy"` // of the model after the stage
-	Used       []float64 `json:"used"`              // fraction of the budget that is spent after the stage
+	Sigma      []float64 `json:"sigma"` // noise multiplier of each client; 0 if the client did not take part
+	// HeldOut is the accuracy of the model after the stage, on each client's held-out records.
+	HeldOut []float64 `json:"held_out_accuracy"`
+	// Used is the fraction of its privacy budget that each client has spent after the stage.
+	Used []float64 `json:"used"`
 }
 
 // Validate returns an error unless the course has n clients and at least one stage, and each stage has at least one

@@ -27,20 +27,23 @@ import (
 	"proactivedp/train/pool"
 )
 
-// PredictionCase describes settings for which predicted accuracies are compared with those of trainings: base
-// settings, combined with each of the listed budgets, noise multipliers and walks. A walk is the distance by which
-// the model would move during the training if there were only noise. It determines the step size. If Proposals is not
-// 0, the settings are instead the first ones that [propose.Propose] lists for each budget, and Proposals is their
-// number.
+// PredictionCase describes settings for which predicted accuracies are compared with the accuracies of real
+// trainings. The settings are all combinations of Epsilon, Noise and Walks with the model and the data of Base. (A
+// walk sets the step size: it is the distance that the model would move during the training if gradients were 0 and
+// there were only noise.) If Proposals is not 0, the settings are instead the first Proposals settings that
+// [propose.Propose] returns for each ε.
 type PredictionCase struct {
-	Name      string     `json:"name"` // name in pictures
-	Base      train.Spec `json:"base"`
-	Epsilon   []float64  `json:"epsilon"`
-	Noise     []float64  `json:"noise,omitempty"` // approximate noise multipliers
-	Walks     []float64  `json:"walks,omitempty"` // distances by which the model would move if there were only noise; each determines a step size
-	Rounds    int        `json:"rounds,omitempty"`
-	Clip      float64    `json:"clip,omitempty"`
-	Proposals int        `json:"proposals,omitempty"` // number of proposals of each budget
+	Name    string     `json:"name"` // name in pictures
+	Base    train.Spec `json:"base"`
+	Epsilon []float64  `json:"epsilon"`
+	// Noise lists noise multipliers. They are approximate: batch sizes are whole numbers, so they cannot be met exactly.
+	Noise []float64 `json:"noise,omitempty"`
+	// Walks are the distances that the model would move if there were only noise; each gives a step size.
+	Walks  []float64 `json:"walks,omitempty"`
+	Rounds int       `json:"rounds,omitempty"`
+	Clip   float64   `json:"clip,omitempty"`
+	// Proposals is the number of proposals to take for each ε; 0 means the combinations of the lists.
+	Proposals int `json:"proposals,omitempty"`
 }
 
 // PredictionCases returns the settings of the figure "predictions", which shows how well predicted accuracies agree
@@ -71,11 +74,11 @@ func PredictionCases() []PredictionCase {
 	}
 }
 
-// ProposedPredictionCases returns cases that test the search itself: at each budget, the settings are the
-// first ones that [propose.Propose] lists, and proposals is their number. Such cases are harder to predict
-// than settings that nobody selected: the best of many predictions is more often too high. The data sets
-// are those whose linear models train in seconds, with their default features, and the budgets double from
-// 0.1 to 6.4. This rule was fixed before any of the settings was trained.
+// ProposedPredictionCases returns cases whose settings were selected by a search: the first settings that
+// [propose.Propose] lists for each budget. proposals is the number of settings for each budget. Use them to test
+// whether the prediction is too high for the setting that looks best, as the best of many predictions tends to be.
+// The data sets are those whose linear models train in seconds, with their default features, and the budgets double
+// from 0.1 to 6.4. This rule was fixed before any of the settings was trained.
 func ProposedPredictionCases(proposals int) []PredictionCase {
 	var epsilon []float64
 	for e := 0.1; e < 10; e *= 2 {
@@ -133,10 +136,15 @@ type PredictionCheck struct {
 	Setting train.Spec `json:"setting"`
 	Epsilon float64    `json:"epsilon"` // target epsilon
 	propose.Prediction
-	Proxy   float64 `json:"proxy"`         // batch size of the proxies (cheaper trainings), as a fraction of the setting's batch size
-	Real    float64 `json:"test_accuracy"` // of one training of the setting
-	Utility float64 `json:"utility_graph"` // mean accuracy of a model trained without noise, after noise was added to its parameters; see pool.UtilitySpec
-	Short   float64 `json:"short_run"`     // accuracy after an eighth of the rounds
+	// Proxy is the batch size of the trainings behind the prediction (proxies), as a fraction of the setting's batch
+	// size.
+	Proxy float64 `json:"proxy"`
+	Real  float64 `json:"test_accuracy"` // test accuracy that a real training of the setting reached
+	// Utility is the utility graph's prediction: mean accuracy of a model trained without noise, after noise was
+	// added to its parameters.
+	Utility float64 `json:"utility_graph"`
+	// Short is a short training's prediction: accuracy after an eighth of the setting's rounds.
+	Short float64 `json:"short_run"`
 }
 
 // Within reports whether the real accuracy (c.Real) is in the predicted interval.
@@ -265,8 +273,9 @@ type PredictionScore struct {
 // PredictionFit says how well one way of predicting accuracies works, by its median error and by Spearman's rank
 // correlation between predicted and real accuracies.
 type PredictionFit struct {
-	Median float64  `json:"median_error"`     // of |predicted − real|
-	Rank   *float64 `json:"rank_correlation"` // nil if all predicted or all real accuracies are equal
+	Median float64 `json:"median_error"` // median over settings of |predicted − real|
+	// Rank is Spearman's rank correlation between predicted and real; nil if all predicted or all real accuracies are equal.
+	Rank *float64 `json:"rank_correlation"`
 }
 
 const predictionsTitle = "Errors of predicted test accuracies"
@@ -275,7 +284,7 @@ const predictionsTitle = "Errors of predicted test accuracies"
 // scores three ways of predicting (see [PredictionScore]).
 type PredictionReport struct {
 	Checked []PredictionCheck `json:"checked"`
-	Scores  []PredictionScore `json:"scores"` // of each case, then of all
+	Scores  []PredictionScore `json:"scores"` // score of each case, and then of all cases together
 }
 
 // NewPredictionReport returns a report of the checks, with a score for each case and for all cases.
