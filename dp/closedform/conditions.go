@@ -8,18 +8,19 @@ import (
 	"proactivedp/dp"
 )
 
-// These are the values of Condition.Theorem for conditions of the paper's Theorems Main and simpleF.
+// Main and SimpleF are the values of Condition.Theorem for the conditions of the paper's Theorem Main and Theorem
+// simpleF. Pass one of them to [Holds].
 const (
 	Main    = "Main"
 	SimpleF = "simpleF"
 )
 
-// Condition is one requirement of a theorem.
+// Condition is one requirement of a theorem, and says whether a run meets it.
 //
-// Margin says by how much the requirement is met, as a fraction. For a requirement value ≥ limit it is
-// value/limit - 1, and for value ≤ limit it is limit/value - 1. For example, 0.1 means that the condition is met
-// with 10 % to spare. A negative margin means that it is not met. At 0 the condition is just met, except for strict
-// ones such as ε < 0.5 and u₀ < 1.
+// Margin says by how much the requirement is met, as a fraction. For a requirement value ≥ limit it is value/limit -
+// 1, and for value ≤ limit it is limit/value - 1. For example, 0.1 means that the condition is met with 10 % to
+// spare. A negative margin means that it is not met. At 0 the condition is just met, except for strict ones such as ε
+// < 0.5 and u₀ < 1.
 type Condition struct {
 	Theorem string  `json:"theorem"`
 	Name    string  `json:"name"`
@@ -42,8 +43,8 @@ func Holds(cs []Condition, theorem string) bool {
 	return found
 }
 
-// Setting describes the run of one client, and the (ε, δ) that it should satisfy. In a real run, Rounds, Computed and
-// MaxSize are whole numbers. A planner may use other numbers.
+// Setting describes the run of one client, and the (ε, δ) that it should satisfy. It is the input of [Conditions] and
+// [MinEpsilon]. In a real run, Rounds, Computed and MaxSize are whole numbers. A planner may use other numbers.
 type Setting struct {
 	N        int     // number of records N, in [1, MaxN]
 	Rounds   float64 // number of rounds T > 0

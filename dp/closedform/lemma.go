@@ -8,12 +8,14 @@ import (
 	"proactivedp/dp"
 )
 
-// Lemma is the value of Condition.Theorem for conditions of the paper's Lemma lemthree.
+// Lemma is the value of Condition.Theorem for the conditions of the paper's Lemma lemthree, which [MomentConditions]
+// returns.
 const Lemma = "lemthree"
 
-// MomentConditions says whether the paper's Lemma lemthree may be used for a round, and by how much its
-// conditions are met. The round has the sample rate q in (0, 1) and the noise multiplier σ in [0.1, 1e20].
-// λ ≥ 1 is the integer order of the moment, see [Moment]. The conditions are
+// MomentConditions says whether the paper's Lemma lemthree, by which [Moment] bounds a moment of a round's privacy
+// loss, may be used, and by how much each of its conditions is met. The round has the sample rate q in (0, 1) and the
+// noise multiplier σ in [0.1, 1e20]. lambda is λ ≥ 1, the integer order of the moment. The conditions are, for the
+// lemma as printed and as corrected here,
 //
 //	Printed    sigma   σ ≥ 216/215
 //	           r0      qσ < 1 (r₀ = qσ is the best choice)
@@ -23,8 +25,7 @@ const Lemma = "lemthree"
 //	           r0      qσ ≤ 1/e
 //	           lambda  λ ≤ σ²
 //
-// U₀(λ) = 2√(λq)/((1-q)σ) and U₁(λ) = U₀(λ)·e/σ, as in the lemma. For the difference between the forms see
-// [Moment].
+// U₀(λ) = 2√(λq)/((1-q)σ) and U₁(λ) = U₀(λ)·e/σ, as in the lemma. For the difference between the forms see [Moment].
 func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, error) {
 	if err := checkMoment(form, q, sigma, lambda); err != nil {
 		return nil, err

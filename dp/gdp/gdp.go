@@ -11,7 +11,7 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Largest and MinDelta are the limits of the arguments of [Epsilon] and [Mu], ends included.
+// Largest and MinDelta are the limits of the arguments of [Epsilon] and [Mu]. The limits themselves are allowed.
 const (
 	Largest  = 1e150  // the largest μ and ε, whose squares stay in the range of float64
 	MinDelta = 1e-300 // the least δ, still a normal float64; δ must be below 1
@@ -21,17 +21,18 @@ const (
 // result has few digits and may be 0, although the true δ is never 0 for μ > 0.
 const LeastExact = 0x1p-1022
 
-// Delta returns the least δ such that μ-GDP implies (ε, δ)-differential privacy:
+// Delta returns the δ of a μ-GDP release at ε: the least δ such that every such release is (ε, δ)-differentially
+// private. It is
 //
 //	δ = Φ(-ε/μ + μ/2) - e^ε·Φ(-ε/μ - μ/2)
 //
-// (Dong, Roth, Su 2022, Corollary 2.13; Balle, Wang, "Improving the Gaussian mechanism", ICML 2018,
-// Theorem 8). The relative error is at most 1e-12 if δ is a normal float64. μ and ε must not be
-// negative; +Inf is allowed. For other arguments the result is 1, which holds for every release.
+// where Φ is the standard normal distribution function (Dong, Roth, Su 2022, Corollary 2.13; Balle, Wang, "Improving
+// the Gaussian mechanism", ICML 2018, Theorem 8). The relative error is at most 1e-12 if δ is a normal float64. μ and
+// ε must not be negative; +Inf is allowed. For other arguments the result is 1, which holds for every release.
 func Delta(mu, eps float64) float64 { return math.Exp(LogDelta(mu, eps)) }
 
-// LogDelta returns the logarithm of [Delta]. Use it for δ that are too small for float64. It is -Inf for μ
-// = 0, where δ is 0, and if ln δ itself is below the range of float64.
+// LogDelta returns ln δ for the δ that [Delta] returns. Use it if δ is too small for float64. The result is -Inf for
+// μ = 0, where δ is 0, and also if ln δ itself is below the range of float64.
 func LogDelta(mu, eps float64) float64 {
 	switch {
 	case !(mu >= 0 && eps >= 0), math.IsInf(mu, 1):
