@@ -103,8 +103,8 @@ func third(n int) string {
 	return ""
 }
 
-// Certified returns the bound on ε that the tight accountant computed for the plan's run under the plan's adjacency.
-// It returns nil if Plan.Tighten was not called or gave no answer.
+// Certified returns the bound on ε that the tight accountant given to [Plan.Tighten] computed for the plan's run,
+// under the plan's adjacency. It returns nil if Tighten was not called or gave no answer.
 func (p *Plan) Certified() *dp.Bound {
 	if p.Tight == nil {
 		return nil
@@ -122,9 +122,9 @@ func (p *Plan) Certified() *dp.Bound {
 	return run
 }
 
-// WriteText writes the plan as text: the verdict, the budget, the noise, the rounds and sizes, every
-// condition, what a tight accountant allows if p.Tight is set, and the privacy statement. ε and σ are
-// rounded up.
+// WriteText writes the plan as text for people: the verdict, the budget, the noise, the rounds and sizes, the
+// conditions of the paper's theorem, what a tight accountant allows if p.Tight is set, and the privacy statement. ε
+// and σ are rounded up.
 func (p *Plan) WriteText(w io.Writer) error {
 	if err := p.made(); err != nil {
 		return err
@@ -293,7 +293,7 @@ func (p *Plan) writeOtherAdjacency(t *page) {
 // share formats a fraction of the full-batch signal as a percentage.
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
-// WriteBatches writes a table for people of the batch sizes that [Compare] returned.
+// WriteBatches writes the batch sizes that [Compare] returned as a table for people.
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)
