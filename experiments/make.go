@@ -1,9 +1,8 @@
-// Package experiments makes the figures of the paper (Proactive DP, on planning DP-SGD) with this program's
-// trainings, and compares trainings in other ways. [Make] computes figures: each says which trainings it needs and
-// how their results become a picture. [Search] tries a grid of settings, and [DelaySpec.Compare] tries several
-// permissible delays: how many rounds a client may run ahead of the global model that it has. A call that was
-// interrupted can be repeated and continues. Next to each picture are its data, and a manifest that says how the
-// figure was made.
+// Package experiments makes the figures of the paper that this program implements, and compares trainings in other
+// ways. [Make] computes figures: each says which trainings it needs and how their results become a picture. [Search]
+// tries a grid of settings, and [DelaySpec.Compare] tries several permissible delays: how many rounds a client may run
+// ahead of the global model that it has. A call that was interrupted can be repeated and continues. Next to each
+// picture are its data, and a manifest that says how the figure was made.
 //
 //	figures, err := experiments.Select([]string{"phishing-*"})
 //	…

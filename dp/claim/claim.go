@@ -1,10 +1,10 @@
-// Package claim turns the bound of an accountant into a complete privacy claim, as JSON and as text to publish. A
-// claim has an ε and everything without which the ε means nothing:
+// Package claim turns the bound of an accountant into a complete privacy claim, as JSON and as text to publish. A claim
+// is an ε together with everything without which the ε means nothing.
 //
-//   - who is protected: a record in all rounds that use it, or in the rounds of one client only;
-//   - δ, adjacency and sampling;
-//   - the accountant that proves it;
-//   - whether ε is exact, an interval, an upper bound, or an approximation without a guarantee.
+//   - Who is protected: a record in all rounds that use it, or in the rounds of one client only.
+//   - δ, adjacency and sampling.
+//   - The accountant that proves it.
+//   - Whether ε is exact, an interval, an upper bound, or an approximation without a guarantee.
 //
 // To begin: [Of] claims an ε for the rounds of one client. [OfClients] and [OfLedgers] claim it for a training of
 // several clients, planned or finished. [NewReport] puts the paper's closed form next to a certified accountant.

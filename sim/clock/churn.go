@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Churn says how often clients leave a run and return: Present and Away are the mean times for which a client is
-// present and absent. Each time is exponentially distributed. All clients are present at the start. With the zero
-// value no client leaves; otherwise both times must be above 0 and at most MaxDuration.
+// Churn says how often clients leave a simulated run and return: Present and Away are the mean times for which a
+// client is present and absent. Each time is exponentially distributed. All clients are present at the start. With
+// the zero value no client leaves; otherwise both times must be above 0 and at most MaxDuration.
 //
-// A client that leaves gives up its current round. Nothing of that round was released. The client begins
-// it again when it returns, with the same sample and noise. The messages that it has sent still arrive.
-// Broadcasts that would arrive while it is away are lost. When it returns, the server sends it the newest
-// broadcast, unless the client already has it. A client that has finished its T rounds no longer leaves.
+// A client that leaves gives up its current round. Nothing of that round was released. The client begins it again
+// when it returns, with the same sample and noise. The messages that it has sent still arrive. Global models that
+// would arrive while it is away are lost. When it returns, the server sends it the newest one, unless the client
+// already has it. A client that has finished its T rounds no longer leaves.
 type Churn struct{ Present, Away time.Duration }
 
 // ParseChurn reads the mean times of presence and absence, written "PRESENT,AWAY", such as "1s,100ms". "" is the zero
@@ -42,7 +42,7 @@ func (c Churn) String() string {
 	return c.Present.String() + "," + c.Away.String()
 }
 
-// Validate reports every field outside its range.
+// Validate returns one error that lists every field outside its range.
 func (c Churn) Validate() error {
 	if c == (Churn{}) {
 		return nil
@@ -60,10 +60,10 @@ func (c Churn) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Tries returns an upper bound on how often, on average, a client must begin a task until it finishes the task,
-// because a client that leaves gives up its task. length is the task's mean duration in nanoseconds. If the task
-// takes the random time X, one try succeeds with probability E[exp(−X/Present)], which is at least exp(−E[X]/Present)
-// by Jensen's inequality.
+// Tries estimates, from above, how often on average a client must begin a task until it finishes it, because a client
+// that leaves gives up its task. It helps to forecast the length of a run. length is the task's mean duration in
+// nanoseconds. If the task takes the random time X, one try succeeds with probability E[exp(−X/Present)], which is at
+// least exp(−E[X]/Present) by Jensen's inequality.
 func (c Churn) Tries(length float64) float64 {
 	if c == (Churn{}) {
 		return 1
@@ -71,7 +71,8 @@ func (c Churn) Tries(length float64) float64 {
 	return math.Exp(length / float64(c.Present))
 }
 
-// Stretch returns the factor by which absences of clients lengthen a run on average: 1 + Away/Present.
+// Stretch returns the factor by which absences of clients lengthen a run on average: 1 + Away/Present. It is 1 if no
+// client leaves.
 func (c Churn) Stretch() float64 {
 	if c == (Churn{}) {
 		return 1

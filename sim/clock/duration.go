@@ -1,5 +1,6 @@
-// Package clock describes how long things take on a virtual clock: distributions of durations, the
-// speeds of clients, and traces of measured durations. Package sim draws from them.
+// Package clock describes how long things take in a simulated training (on the virtual clock of package sim):
+// gradients and messages. It has distributions of durations, the speeds of clients, absences of clients, losses of
+// messages, and traces of measured durations. Package sim draws from them.
 //
 //	timing := clock.DefaultTiming()
 //	timing.Compute = clock.Duration{Kind: clock.Pareto, Mean: time.Millisecond, Shape: 1.5}
@@ -19,22 +20,24 @@ import (
 	"proactivedp/rng"
 )
 
-// Duration is a distribution of how long something takes on the virtual clock. Kind says which of the other fields
-// are used. The rest must be 0.
+// Duration is a distribution of how long something takes in simulated time, for example one gradient. Kind names the
+// distribution and says which of the other fields it uses. The rest must be 0.
 type Duration struct {
 	Kind      Family
 	Mean      time.Duration // the mean, for constant, exponential, lognormal and pareto
-	Low, High time.Duration // the bounds, for uniform
-	Shape     float64       // for lognormal, the standard deviation σ of the logarithm; for pareto, the exponent α, see Pareto
-	File      string        // for trace, the file's name
-	Trace     *Trace        // for trace, its durations
-	Own       Distribution  // for own, the custom distribution
+	Low, High time.Duration // for uniform: the bounds
+	// Shape is a second parameter. For lognormal it is the standard deviation σ of the logarithm. For pareto it is
+	// the exponent α > 1: a smaller α means more very long durations.
+	Shape float64
+	File  string       // for trace: the name of the file with the durations
+	Trace *Trace       // for trace: the durations in that file, see [ParseTrace]
+	Own   Distribution // for own: the custom distribution
 }
 
-// Distribution is a custom distribution of durations, for Duration.Own. It must be immutable. Its draws must depend
-// only on the stream; otherwise a run cannot be repeated.
+// Distribution is a custom distribution of durations. Implement it and set Duration.Own. It must be immutable. Its
+// draws must depend only on the stream s; otherwise a run cannot be repeated.
 type Distribution interface {
-	// Mean returns the mean, in [0, MaxDuration]. It is used to estimate the memory and the length
+	// Mean returns the mean duration, in [0, MaxDuration]. Package sim uses it to estimate the memory and the length
 	// of a run.
 	Mean() time.Duration
 	// Draw returns one duration, drawn from s. A negative duration counts as 0.
@@ -43,22 +46,23 @@ type Distribution interface {
 	String() string
 }
 
-// Family names a family of distributions of durations.
+// Family names the kind of a [Duration], such as exponential.
 type Family string
 
-// These are the values of [Family]. Each is also the word with which ParseDuration reads a distribution of this
-// family.
+// These are the values of [Family]. Each is also the word with which the text of a distribution for [ParseDuration]
+// begins; the comments show this text.
 const (
 	Constant    Family = "constant"    // constant:MEAN
 	Exponential Family = "exponential" // exponential:MEAN
 	Uniform     Family = "uniform"     // uniform:LOW,HIGH
 	Lognormal   Family = "lognormal"   // lognormal:MEAN,SIGMA
 	Pareto      Family = "pareto"      // pareto:MEAN,ALPHA, with a heavy tail: P(X > x) = (x₀/x)^α, x₀ = MEAN·(α−1)/α, α > 1
-	Traced      Family = "trace"       // trace:FILE, see Trace
+	Traced      Family = "trace"       // trace:FILE, measured durations from a file, see Trace
 	Own         Family = "own"         // a custom Distribution in Duration.Own; ParseDuration cannot read this family
 )
 
-// MaxDuration is the largest mean or bound of a Duration, and the largest duration in a trace.
+// MaxDuration is the largest mean or bound of a [Duration], and the largest duration in a trace: one hour of
+// simulated time.
 const MaxDuration = time.Hour
 
 // These are the upper limits of Duration.Shape.
@@ -70,13 +74,14 @@ const (
 const durationForms = "constant:MEAN, exponential:MEAN, uniform:LOW,HIGH, lognormal:MEAN,SIGMA, pareto:MEAN,ALPHA or " +
 	"trace:FILE"
 
-// ParseDuration reads a distribution, written in one of these forms:
+// ParseDuration reads a distribution of durations from text in one of these forms:
 //
 //	constant:1ms  exponential:250us  uniform:1ms,3ms
 //	lognormal:1ms,0.5 (mean, sigma)  pareto:1ms,1.5 (mean, alpha)  trace:FILE
 //
-// Constant and exponential have their mean, and uniform its two bounds. For a trace, ParseDuration sets only the
-// field File; the caller must read that file and set the field Trace.
+// The numbers of constant and exponential are their means, and those of uniform its bounds. For the other two see
+// Duration.Shape. For a trace, ParseDuration sets only the field File; the caller must read that file and set the
+// field Trace.
 func ParseDuration(text string) (Duration, error) {
 	kind, args, _ := strings.Cut(text, ":")
 	d := Duration{Kind: Family(kind)}
@@ -202,7 +207,8 @@ func (d *Duration) Expected() float64 {
 	return float64(d.Mean)
 }
 
-// ExpectedOf returns the mean of the durations of one client, in nanoseconds. Only a trace differs between clients.
+// ExpectedOf returns the mean of the durations of one client, in nanoseconds. It differs between clients only for a
+// trace.
 func (d *Duration) ExpectedOf(client int) float64 {
 	if d.Kind == Traced {
 		return d.Trace.means[client]
@@ -210,9 +216,11 @@ func (d *Duration) ExpectedOf(client int) float64 {
 	return d.Expected()
 }
 
-// At draws one duration and returns it times scale. The draw depends only on the root, the purpose p, the client, and
-// the number at (of the round or message), and not on other draws. The result is rounded to whole nanoseconds, so
-// that the order of events does not depend on the last bits of a float64. It is at most Beyond. s is working memory.
+// At draws the duration of one thing, for example of a client's round, and returns it times scale, which a runner
+// sets to the batch size, for example. The draw depends only on root, the purpose p (which kind of thing), the
+// client, and the number at of the round or message, so it is the same in whatever order a runner asks. The result is
+// rounded to whole nanoseconds, so that the order of events does not depend on the last bits of a float64. It is at
+// most [Beyond]. s is only working memory.
 func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float64, s *rng.Stream) time.Duration {
 	if d.Kind == Constant {
 		return whole(float64(d.Mean) * scale)
@@ -221,9 +229,10 @@ func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float
 	return d.Draw(scale, s, client, at)
 }
 
-// Draw draws one duration from the stream s and returns it times scale, in whole nanoseconds and at most Beyond.
-// Constant durations and traces draw nothing from s. For a trace, Draw returns the duration of the client with the
-// number at (see Trace). The other families ignore client and at.
+// Draw draws one duration from the stream s and returns it times scale, in whole nanoseconds and at most [Beyond].
+// For draws that do not depend on each other's order use [Duration.At]. Constant durations and traces draw nothing
+// from s. For a trace, Draw returns the duration of the client with the number at (see [Trace]). The other families
+// ignore client and at.
 func (d *Duration) Draw(scale float64, s *rng.Stream, client, at int) time.Duration {
 	mean := float64(d.Mean) * scale
 	switch d.Kind {
@@ -250,8 +259,8 @@ func (d *Duration) unit(s *rng.Stream) float64 {
 	return (d.Shape - 1) / d.Shape * math.Exp(s.Exp()/d.Shape)
 }
 
-// Beyond is the largest time.Duration, about 292 years. It is used for every longer time, which the virtual clock
-// cannot hold.
+// Beyond is the largest time.Duration, about 292 years. A longer draw becomes Beyond, and the run then ends with an
+// error, because the virtual clock cannot hold it.
 const Beyond time.Duration = math.MaxInt64
 
 // whole rounds ns to whole nanoseconds, as math.Round does but without a branch on the fraction.

@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// Network says how often a message between client and server, in either direction, is lost or duplicated on its way,
-// and when a lost message is sent again. With the zero value each message arrives once.
+// Network says how reliable the simulated network is: how often a message between client and server, in either
+// direction, is lost or duplicated, and when a lost message is sent again. With the zero value each message arrives
+// once.
 type Network struct {
-	Loss      float64       // probability that a message sent is lost, in [0, MaxLoss]
+	Loss      float64       // probability in [0, MaxLoss] that a message is lost each time it is sent
 	Resend    time.Duration // time after which a lost message is sent again
 	Duplicate float64       // probability that a message that is not lost arrives twice, in [0, 1]
 }
@@ -18,7 +19,7 @@ type Network struct {
 // average until it arrives, so at MaxLoss 100 times.
 const MaxLoss = 0.99
 
-// Validate reports every field outside its range.
+// Validate returns one error that lists every field outside its range.
 func (n Network) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -39,8 +40,8 @@ func (n Network) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Travel returns the mean time from the first sending of a message to its arrival, in nanoseconds. It includes the
-// waits after which a lost message is sent again. latency is the time that a message is under way if it is not lost.
+// Travel returns the mean time from the first sending of a message to its arrival, in nanoseconds: the mean of
+// latency (the time that a message takes if it is not lost) and the waits after which a lost message is sent again.
 func (n Network) Travel(latency *Duration) float64 {
 	return latency.Expected() + float64(n.Resend)*n.Loss/(1-n.Loss)
 }

@@ -9,14 +9,14 @@ import (
 	"proactivedp/rng"
 )
 
-// Speeds says how fast each client computes, relative to a usual client. A gradient of a client with speed x takes
-// 1/x times the duration that is drawn from Timing.Compute. Either List has the speeds, or Kind and Shape describe a
-// distribution with mean 1. From it the factor 1/x is drawn, once for each client. With the zero value all clients
-// have speed 1.
+// Speeds says how fast each client computes in simulated time, relative to a usual client. A client with speed x
+// takes 1/x times as long for a gradient as Timing.Compute says. Either List has the speeds, or Kind and Shape
+// describe a distribution with mean 1, from which the factor 1/x is drawn once for each client. With the zero value
+// all clients have speed 1.
 type Speeds struct {
 	List  []float64 // the speed of each client
-	Kind  Family    // Lognormal or Pareto: the distribution of the factor 1/x if List is nil
-	Shape float64   // the parameter of Kind: σ of Lognormal or α of Pareto
+	Kind  Family    // if List is nil: the distribution of the factor 1/x, Lognormal or Pareto
+	Shape float64   // parameter of that distribution: σ of Lognormal or α of Pareto, see Duration.Shape
 }
 
 // MinSpeed and MaxSpeed are the limits of a client's speed in Speeds.List. A usual client has speed 1.
@@ -101,9 +101,9 @@ func (s Speeds) Validate(clients int) error {
 // factor returns the distribution of the factor 1/x, of mean 1.
 func (s Speeds) factor() Duration { return Duration{Kind: s.Kind, Shape: s.Shape} }
 
-// Factors returns for each client the factor 1/x by which its gradients take longer than at speed 1. nil means that
-// all factors are 1. If the speeds are not listed, the factors are drawn from root. Factors panics if clients is not
-// in [0, data.MaxParts] or if Validate(clients) returns an error.
+// Factors returns for each client the factor 1/x by which its gradients take longer than at speed x = 1. nil means
+// that all factors are 1. Factors that are not listed are drawn from root, so they are the same in each run with this
+// root. Factors panics if clients is not in [0, data.MaxParts] or if Validate(clients) returns an error.
 func (s Speeds) Factors(clients int, root *rng.Root) []float64 {
 	if s.AllOne() {
 		return nil

@@ -6,15 +6,17 @@ import (
 	"time"
 )
 
-// Timing says how long gradients and messages take on the virtual clock.
+// Timing says how long gradients and messages take in simulated time.
 type Timing struct {
-	Compute  Duration // one gradient at speed 1; a round draws once and takes s_i times as long
+	// Compute is the time of one gradient of a client with speed 1. One duration is drawn for each round, and
+	// multiplied by the batch size s_i.
+	Compute  Duration
 	Uplink   Duration // a message from client to server
 	Downlink Duration // a message from server to client
 }
 
-// DefaultTiming returns a timing with which clients of equal speed get ahead of each other by chance. The time of a
-// round is exponentially distributed, with a mean of 10 µs for each gradient. A message takes 100 µs.
+// DefaultTiming returns a timing in which clients of equal speed get ahead of each other by chance: the time of a
+// round is exponentially distributed, with a mean of 10 µs for each gradient, and a message takes 100 µs.
 func DefaultTiming() Timing {
 	message := Duration{Kind: Constant, Mean: 100 * time.Microsecond}
 	return Timing{
@@ -24,7 +26,8 @@ func DefaultTiming() Timing {
 	}
 }
 
-// Validate reports every field outside its range. clients is the number of clients in the run.
+// Validate returns one error that lists every field outside its range. clients is the number of clients in the run,
+// because a trace must have durations for each of them.
 func (t Timing) Validate(clients int) error {
 	var errs []error
 	for _, part := range []struct {

@@ -13,16 +13,16 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// Trace holds measured durations that a run plays back. Each client has a separate list of durations;
-// after the last one, the list begins again. A client's round i takes duration number i of its list, and
-// the message of round i or broadcast i also takes number i. If rounds are repeated or messages are sent
-// again, each further try takes the next duration. A Trace is immutable.
+// Trace holds measured durations that a simulated run plays back, for example of real machines. Each client has a
+// separate list of durations; after the last one, the list begins again. A client's round i takes duration number i
+// of its list, and the message of round i or global model i also takes number i. If rounds are repeated or messages
+// are sent again, each further try takes the next duration. A Trace is immutable.
 type Trace struct {
 	durations [][]time.Duration // each client's durations, at least one
 	means     []float64         // mean of each client's durations, in nanoseconds
 }
 
-// MaxTraceBytes is the largest trace that ParseTrace reads, in bytes. It has room for about five million durations.
+// MaxTraceBytes is the largest file that [ParseTrace] reads, in bytes. It has room for about five million durations.
 const MaxTraceBytes = 64 << 20
 
 // byteOrder is the byte order mark, with which some programs begin a CSV file in UTF-8.
@@ -101,7 +101,7 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 	return t, nil
 }
 
-// Clients returns how many clients the trace has.
+// Clients returns the number of clients of which the trace has durations.
 func (t *Trace) Clients() int { return len(t.durations) }
 
 // at returns a client's duration number i ≥ 0.
