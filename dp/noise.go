@@ -43,7 +43,8 @@ var ErrSharedNoise = errors.New("releases share their noise")
 // rounds of one release. The error wraps [ErrSharedNoise] if
 //
 //   - two arguments name the same noise; the error gives their indexes, counted from 0;
-//   - one argument has events of two different mechanisms that name the same run, because a run has only one mechanism.
+//   - one argument has events of two different mechanisms that name the same run, because a run has only one
+//     mechanism.
 func Compose(releases ...[]Event) ([]Event, error) {
 	seen := runs{}
 	for i, events := range releases {

@@ -124,8 +124,8 @@ type Summary struct {
 	SpeedUp *float64 `json:"speed_up"`
 	// LeastUp is the smallest of the speed-ups of the single seeds; null if SpeedUp is null.
 	LeastUp *float64 `json:"speed_up_least"`
-	// MeanLag is the mean staleness: the mean of i − k over all rounds, where a client computed round i from global model
-	// k.
+	// MeanLag is the mean staleness: the mean of i − k over all rounds, where a client computed round i from global
+	// model k.
 	MeanLag float64 `json:"mean_lag"`
 	MaxLag  int     `json:"max_lag"`
 	// Idle is the fraction of a client's time in which it waits for a global model, mean over clients.

@@ -36,7 +36,7 @@ type PredictionCase struct {
 	Name    string     `json:"name"` // name in pictures
 	Base    train.Spec `json:"base"`
 	Epsilon []float64  `json:"epsilon"`
-	// Noise lists noise multipliers. They are approximate: batch sizes are whole numbers, so they cannot be met exactly.
+	// Noise lists noise multipliers. Settings meet them only approximately, because batch sizes are whole numbers.
 	Noise []float64 `json:"noise,omitempty"`
 	// Walks are the distances that the model would move if there were only noise; each gives a step size.
 	Walks  []float64 `json:"walks,omitempty"`
@@ -274,7 +274,8 @@ type PredictionScore struct {
 // correlation between predicted and real accuracies.
 type PredictionFit struct {
 	Median float64 `json:"median_error"` // median over settings of |predicted − real|
-	// Rank is Spearman's rank correlation between predicted and real; nil if all predicted or all real accuracies are equal.
+	// Rank is Spearman's rank correlation between predicted and real accuracies. It is nil if all predicted or all
+	// real ones are equal.
 	Rank *float64 `json:"rank_correlation"`
 }
 

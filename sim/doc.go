@@ -37,7 +37,8 @@
 // # One round
 //
 // In the following, ŵ is the client's own model, η̄_i the step size of round i, and v the server's model. A client in
-// round i waits until the permissible delay Υ(k, i) is true, where v̂_k is the newest broadcast that it has received. Then it
+// round i waits until the permissible delay Υ(k, i) is true, where v̂_k is the newest broadcast that it has received.
+// Then it
 //
 //  1. samples records (the batch of this round, of expected size s_i),
 //  2. sums their clipped gradients at ŵ and adds noise: this is U,

@@ -51,7 +51,8 @@ type Claim struct {
 // bound on ε, the claim has a Reason and no ε, and Of returns no error. The error
 //
 //   - is context.Cause(ctx), soon after ctx is cancelled;
-//   - wraps dp.ErrSharedNoise if events of two different mechanisms name one source of noise: then the noise can be subtracted, and no ε holds;
+//   - wraps dp.ErrSharedNoise if events of two different mechanisms name one source of noise: then the noise can be
+//     subtracted, and no ε holds;
 //   - or says what is invalid in the events or in δ.
 func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64) (Claim, error) {
 	if _, err := dp.Compose(events); err != nil {
