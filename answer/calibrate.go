@@ -14,7 +14,7 @@ import (
 // T. It gives the other two and a privacy budget, in the fields of plan.Target. [Calibrate] answers it.
 type CalibrateQuestion struct {
 	plan.Target
-	Accountant string `json:"accountant,omitempty"` // one of AccountantNames; pld if not given
+	Accountant string `json:"accountant,omitempty"` // accountant that computes ε, one of AccountantNames; pld if not given
 	// Accuracy is the width of the intervals of the accountant pld, divided by their upper end, see MinAccuracy. 0
 	// means CalibrationAccuracy.
 	Accuracy float64 `json:"accuracy,omitempty"`

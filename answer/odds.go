@@ -20,7 +20,7 @@ type Odds struct {
 	FalsePositive float64 `json:"false_positive"`
 	// TruePositive is the largest possible fraction of the people in the data who are recognised as members.
 	TruePositive float64 `json:"true_positive"`
-	Accountant   string  `json:"by"` // name of the accountant whose ε guarantees this
+	Accountant   string  `json:"by"` // name of the accountant whose ε proves this
 }
 
 // odds returns the Odds that (ε, δ) guarantees, by Proposition 2.5 of Dong, Roth, Su 2022. It returns

@@ -26,7 +26,9 @@ const paperGuarantees = 400
 // TradeoffQuestion asks for trade-off curves of rounds. An attacker guesses whether a record was used; a curve shows
 // the least possible rate of misses for each rate of false alarms (see package tradeoff). [Compare] answers it.
 type TradeoffQuestion struct {
-	Events []dp.Event `json:"events"` // rounds, as events. JSON may omit sampling (then poisson) and adjacency (then the usual one for the sampling)
+	// Events are the rounds. In JSON, the sampling may be left out (then poisson), and the adjacency (then the usual
+	// one for the sampling).
+	Events []dp.Event `json:"events"`
 	// Delta is the δ in (0, 1) at which ε is computed. One of the curves shows what this single pair (ε, δ)
 	// guarantees.
 	Delta float64 `json:"delta"`
@@ -63,8 +65,9 @@ type Tradeoff struct {
 	TargetEpsilon float64        `json:"target_epsilon"`
 	Curves        []CurveSummary `json:"curves"`
 	LeftOut       []LeftOut      `json:"left_out"`
-	Notes         []string       `json:"notes,omitempty"` // warnings about the rounds, see plan.History
-	Statement     string         `json:"statement"`
+	// Notes are the warnings about the rounds that the answer repeats, see plan.History.
+	Notes     []string `json:"notes,omitempty"`
+	Statement string   `json:"statement"`
 
 	bound  dp.Bound // what Statement states, with the events, for its one line
 	events []dp.Event

@@ -21,8 +21,8 @@ type Attack struct {
 	AUCLow  float64 `json:"auc_low"`
 	AUCHigh float64 `json:"auc_high"`
 	Rates   []Rate  `json:"rates"`
-	// Curve is the ROC curve: for each score as a threshold, it counts the members and the other canaries with at
-	// least this score.
+	// Curve is the ROC curve of the attack. It has a Rate for each score as the threshold: how many members and how
+	// many other canaries have at least this score.
 	Curve []Rate `json:"-"`
 }
 

@@ -13,7 +13,7 @@ import (
 // which an adversary does not know.
 type Sight string
 
-// These are the values of Sight.
+// Releases and Seeds are the values of [Sight]: what a check uses.
 const (
 	Releases Sight = "releases" // only what is sent, which an adversary also sees
 	Seeds    Sight = "seeds"    // what is sent, and the seeds, so that each message can be computed again
@@ -23,12 +23,13 @@ const (
 // the sum of the clipped gradients of a batch plus independent Gaussian noise. A failed check shows that the program
 // ran another mechanism, for example with too little noise. It gives no bound on ε.
 type Check struct {
-	World    string  `json:"world"`
-	Name     string  `json:"check"`
-	Sees     Sight   `json:"sees"`
-	Value    float64 `json:"value"`    // measured value of the statistic that the check tests
-	Expected float64 `json:"expected"` // value that Value should have, or must not exceed
-	PValue   float64 `json:"p_value"`  // probability that the correct mechanism gives a Value at least this far from Expected
+	World string  `json:"world"`
+	Name  string  `json:"check"`
+	Sees  Sight   `json:"sees"`
+	Value float64 `json:"value"` // measured value of the check's statistic (a number computed from the messages)
+	// Expected is the value that Value should have if the mechanism is correct or, for some checks, must not exceed.
+	Expected float64 `json:"expected"`
+	PValue   float64 `json:"p_value"` // probability that the correct mechanism gives a Value at least this far from Expected
 	// Failed says whether PValue is so small that the check fails; the limit is set by Options.Confidence and the
 	// number of tests.
 	Failed bool `json:"failed"`

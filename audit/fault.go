@@ -14,9 +14,9 @@ type Fault string
 // These faults can be planted. In the comments, size is the size of the fault, Options.FaultSize.
 const (
 	NoFault Fault = "none"
-	// These faults are about noise: too little noise, or noise of another distribution.
-	HalfNoise Fault = "half-noise" // the noise multiplier is σ/2
-	LessNoise Fault = "less-noise" // the noise multiplier is size·σ
+	// HalfNoise halves the noise: the noise multiplier is σ/2.
+	HalfNoise Fault = "half-noise"
+	LessNoise Fault = "less-noise" // the noise multiplier is size·σ instead of σ
 	// BareCoordinates adds no noise to the last coordinates of an update. size is their fraction of all coordinates.
 	BareCoordinates Fault = "bare-coordinates"
 	// CutNoise draws noise beyond size standard deviations again, so that the noise has no tails.
@@ -36,15 +36,15 @@ const (
 	// SharedLegs mixes noise like ReusedNoise, with the noise of the same round of an earlier training, as if both
 	// trainings had one seed.
 	SharedLegs Fault = "shared-legs"
-	// These faults are about clipping.
-	NoClip    Fault = "no-clip"    // gradients are summed without clipping
-	LooseClip Fault = "loose-clip" // gradients are clipped to size·C
+	// NoClip sums gradients without clipping.
+	NoClip    Fault = "no-clip"
+	LooseClip Fault = "loose-clip" // gradients are clipped to the norm size·C instead of C
 	// PartClip cuts each gradient into size parts, like layers, and clips each part to C instead of the whole
 	// gradient.
 	PartClip  Fault = "part-clip"
-	BatchClip Fault = "batch-clip" // the sum of the batch is clipped, not each gradient
-	// These faults are about sampling.
-	FixedSample    Fault = "fixed-sample"    // every round uses the client's first s records
+	BatchClip Fault = "batch-clip" // the sum of the batch is clipped to C, and not each gradient
+	// FixedSample uses the client's first s records in every round, without randomness.
+	FixedSample    Fault = "fixed-sample"
 	LargeSample    Fault = "large-sample"    // a round draws size times as many records as claimed
 	RepeatedSample Fault = "repeated-sample" // in the fraction size of its rounds, a client uses the sample of round 0
 	SharedSample   Fault = "shared-sample"   // in the fraction size of their rounds, clients use the sample of client 0

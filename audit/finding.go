@@ -19,21 +19,23 @@ import (
 // upper bound, and a description of the training. Tests explains a lower bound from many runs, and OneRun a lower
 // bound from a single run.
 type Finding struct {
-	Probe             string         `json:"probe"`
-	About             string         `json:"about"`
-	EpsilonLowerBound float64        `json:"epsilon_lower_bound"` // measured lower bound on the ε of the training, with the audit's confidence
-	EpsilonUpper      float64        `json:"epsilon_upper"`       // claimed upper bound on the ε of a record
-	Violated          bool           `json:"violated"`            // whether EpsilonLowerBound exceeds EpsilonUpper
-	Delta             float64        `json:"delta"`
-	Model             string         `json:"model"`
-	Partition         data.Partition `json:"partition"`
-	Clients           int            `json:"clients"`
-	Rounds            int            `json:"rounds"`
-	SampleSize        int            `json:"sample_size"`
-	DatasetSize       int            `json:"dataset_size"`
-	NoiseMultiplier   float64        `json:"noise_multiplier"`
-	Adjacency         dp.Adjacency   `json:"adjacency"`
-	Sampling          dp.Sampling    `json:"sampling"`
+	Probe string `json:"probe"`
+	About string `json:"about"`
+	// EpsilonLowerBound is the measured lower bound on the ε of the training. It holds with the audit's confidence.
+	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
+	EpsilonUpper      float64 `json:"epsilon_upper"` // claimed upper bound on the ε of a record
+	// Violated says whether EpsilonLowerBound exceeds EpsilonUpper. The claim is then wrong.
+	Violated        bool           `json:"violated"`
+	Delta           float64        `json:"delta"`
+	Model           string         `json:"model"`
+	Partition       data.Partition `json:"partition"`
+	Clients         int            `json:"clients"`
+	Rounds          int            `json:"rounds"`
+	SampleSize      int            `json:"sample_size"`
+	DatasetSize     int            `json:"dataset_size"`
+	NoiseMultiplier float64        `json:"noise_multiplier"`
+	Adjacency       dp.Adjacency   `json:"adjacency"`
+	Sampling        dp.Sampling    `json:"sampling"`
 	// Group is k if the claim is for a person with up to k records. Otherwise it is 0.
 	Group         int     `json:"group,omitempty"`
 	Accountant    string  `json:"accountant"`

@@ -19,10 +19,11 @@ const (
 	Hogwild Runner = "hogwild"
 )
 
-// Options say which mechanism [Run] audits, which fault is planted, and how much work is done.
+// Options say what [Run] audits: which fault is planted in the mechanism, how clients run, and how much work is done.
+// [DefaultOptions] returns the usual ones.
 type Options struct {
 	Fault     Fault
-	FaultSize float64 // size of the fault, see Fault.Unit; 0 means the first of Fault.Sizes
+	FaultSize float64 // how strong the planted fault is, see Fault.Unit; 0 means the first of Fault.Sizes
 	Runner    Runner
 	Seed      uint64
 	// Runs is the number of trainings of the largest probe with the canary (the record in question), and also the
@@ -33,7 +34,7 @@ type Options struct {
 	Delta      float64
 	Confidence float64  // probability with which all lower bounds of a report hold together, in [0.5, 1 - 1e-9]
 	Courses    []Course // trainings that choose their rounds by results, to audit in addition to this package's probes
-	Exact      bool     // whether samples and noise are drawn exactly, see dp.Mechanism
+	Exact      bool     // whether batches and noise are drawn by exact integer arithmetic, see dp.Mechanism
 	Workers    int      // number of trainings at the same time, at least 1; does not affect the results with the runner Virtual
 	// Progress shows how much of the audit is done; nil shows nothing. It is not used if Elsewhere is set.
 	Progress io.Writer

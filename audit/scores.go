@@ -28,8 +28,8 @@ type Scores struct {
 	Score  []float64
 }
 
-// MinCanaries and MaxCanaries limit the number of canaries in [Scores], and MaxScoresBytes limits the size
-// of the file that ReadScores reads.
+// MinCanaries and MaxCanaries are the limits of the number of canaries (extra records) in [Scores]. MaxScoresBytes is
+// the largest file that [ReadScores] reads, in bytes.
 const (
 	MinCanaries    = 20
 	MaxCanaries    = 100_000
@@ -44,9 +44,10 @@ const (
 	coinStream, tieStream = 0, 1
 )
 
-// ReadScores reads scores as CSV. The header names the columns "member", which is 0 or 1, and "score", a finite
-// number. If there is a column "id", no value may occur twice, because each canary must count once. Other columns are
-// ignored. The error lists the first bad lines.
+// ReadScores reads scores as CSV, with one line for each canary. The header names the columns "member", which is 1 if
+// the canary was in the training data and otherwise 0, and "score", a finite number. If there is a column "id", no
+// value may occur twice, because each canary must count once. Other columns are ignored. The error lists the first
+// bad lines.
 func ReadScores(r io.Reader) (Scores, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxScoresBytes))
 	if err != nil {
@@ -163,10 +164,10 @@ func (s Scores) members() int {
 type ScoresOptions struct {
 	Delta      float64 // δ of the bounds, in [1e-15, 0.5]
 	Confidence float64 // probability with which each of the two lower bounds holds, in [0.5, 1 - 1e-9]
-	// Guesses is the number of canaries to guess, an even number in [2, canaries]. The half with the highest scores
-	// are guessed to be members, and the half with the lowest scores are guessed not to be members. Choose Guesses
-	// without looking at Member. If it is 0, several numbers are tried, and they share the probability of error,
-	// 1 - Confidence.
+	// Guesses is the number of canaries for which it is guessed whether they are members, an even number in [2,
+	// canaries]. The half of them with the highest scores are guessed to be members, and the half with the lowest
+	// scores not to be. Choose Guesses without looking at Member. If it is 0, several numbers are tried, and the
+	// probability of error, 1 - Confidence, is divided among them.
 	Guesses int
 	Seed    uint64 // seed of the random order of canaries with equal scores; the order in the file could reveal members
 }

@@ -16,8 +16,9 @@ type Test struct {
 	Over      string  `json:"over"`
 	Event     string  `json:"event"`
 	Threshold float64 `json:"threshold"`
-	// NumeratorHits and DenominatorHits count the runs in which the event occurred, of CountedRuns runs
-	// with the canary and as many without it. The runs that chose the threshold are not among them.
+	// NumeratorHits and DenominatorHits count the runs in which the event occurred, in the two kinds of runs that
+	// Over names. CountedRuns is the number of runs of each kind. The runs by which the threshold was chosen are not
+	// counted.
 	NumeratorHits     int     `json:"numerator_hits"`
 	DenominatorHits   int     `json:"denominator_hits"`
 	CountedRuns       int     `json:"counted_runs"`

@@ -104,7 +104,7 @@ type Client struct {
 }
 
 // Task is the input of [Run]. It asks for a model that reaches the target accuracy of every client within the
-// client's privacy budget.
+// client's privacy budget. [NewTask] makes one from a standard training.
 type Task struct {
 	// Spec is the training: model, data, partition, held-out records, seed. NoiseMultiplier and Run must be 0,
 	// because the loop finds the noise and gives each release its run number. With SeedFromOS, samples and noise of
@@ -237,7 +237,7 @@ type Public struct {
 	HeldOut  []int  `json:"held_out"` // number of held-out records of each client
 	Features int    `json:"features"`
 	Classes  int    `json:"classes"`
-	// Targets are the public bounds of the targets of a regression. Without targets it is nil.
+	// for regression: the public bounds of the targets; otherwise nil
 	Targets *data.TargetBounds `json:"target_bounds,omitempty"`
 }
 

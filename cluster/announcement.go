@@ -34,15 +34,15 @@ type Announcement struct {
 	Delta    float64    `json:"delta"`
 	Rounds   int        `json:"rounds"`   // number of rounds of each client
 	Params   int        `json:"params"`   // number of the model's parameters
-	Records  int        `json:"records"`  // number of training records of each client, N_c, that the server assumes
+	Records  int        `json:"records"`  // number of training records that the server assumes each client to have
 	Features int        `json:"features"` // number of features of a record in the data file, before a feature map
-	// Labels has the label of each class of the run's records. The labels are public: a client uses
-	// them to read its own records. A client with other labels would train other classes.
+	// Labels has the label of each class, as in the server's data. The labels are public. A client uses them to read
+	// its own records, because a client with other labels would train other classes.
 	Labels []string `json:"labels"`
 	// Chunk is the largest number of parameters (float32 values) in one message. A longer model or update is sent in
 	// several messages. It is chosen when the run begins, from the largest message that the broker accepts.
 	Chunk   int    `json:"chunk_floats"`
-	Data    string `json:"data_sha256"`    // digest of the server's data set
+	Data    string `json:"data_sha256"`    // SHA-256 of the server's data set
 	Initial string `json:"initial_sha256"` // digest of the global model with which the run begins
 	// Code is the version of the program's numerical code, see train.Spec.CodeVersion. The client's program must have
 	// the same.

@@ -28,7 +28,7 @@ import (
 type JoinOptions struct {
 	URL    string // URL of the broker, such as nats://127.0.0.1:4222
 	Run    string // id of the run to join; "" means the only run at the broker
-	Client int    // the client's number, from 0
+	Client int    // number of this client in the run, from 0; another client must not have it
 	// Replace lets a new folder take over the client's number, if the client's folder is lost for good. Otherwise the
 	// server refuses a second folder with the same number. The process that used the lost folder must have stopped.
 	// The lost folder may have released any of its rounds, so a record then pays for all of them in addition.
@@ -39,13 +39,12 @@ type JoinOptions struct {
 	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent, at
 	// least five seconds. 0 waits forever. Nothing is lost: another call of Join continues.
 	GiveUpAfter time.Duration
-	// MaxEpsilon is the largest certified ε that a record of this client may pay for all rounds of the run, including
-	// the rounds of other clients that hold the same record. δ is the smaller of two numbers: the run's δ, and 1/N
-	// for the N records of this client.
+	// MaxEpsilon is the largest ε that a record of this client may pay; the client does not join a run that could
+	// cost more. The ε is certified for all rounds of the run, including those of other clients that hold the same
+	// record. δ is the run's δ, or 1/N for the N records of this client if that is smaller.
 	//
-	// If MaxEpsilon is 0, any finite ε is accepted, but only if the client trains on its part of the
-	// run's data set. A client with its own records must set MaxEpsilon. math.Inf(1) accepts any
-	// run, even if no ε can be certified.
+	// If MaxEpsilon is 0, any finite ε is accepted, but only if the client trains on its part of the run's data set.
+	// A client with its own records must set MaxEpsilon. math.Inf(1) accepts any run, even if no ε can be certified.
 	MaxEpsilon float64
 	// Prepare prepares the client for the run that the server announced: usually it reads the data and returns the
 	// result of Announcement.Prepare or Announcement.PrepareOwn. It may refuse the run by returning an error. It must

@@ -26,7 +26,7 @@ const (
 	// NoUpdate is for a message that is damaged or not in this package's format, or for an automatic answer of the
 	// broker.
 	NoUpdate Refusal = "no update"
-	OtherRun Refusal = "other run" // an update of another run
+	OtherRun Refusal = "other run" // an update of another run, for example of an earlier one at the same broker
 	// OtherSubject is for an update whose client, round or part differs from those in its address at the broker (its
 	// NATS subject).
 	OtherSubject Refusal = "other subject"

@@ -49,7 +49,7 @@ func ServeMetrics(address string) (*Exporter, error) {
 // Address returns the address of the metrics as HOST:PORT.
 func (m *Exporter) Address() string { return m.at }
 
-// Watch sets the status that the exporter shows from now on. Use it as [ServeOptions].Watch.
+// Watch sets the status that the metrics show from now on. Set [ServeOptions].Watch to it, and Serve calls it.
 func (m *Exporter) Watch(s *Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -43,7 +43,8 @@ type ServeOptions struct {
 	Log       *slog.Logger // nil logs nothing
 	// Started, unless it is nil, is called with the URL at which clients reach the broker.
 	Started func(url string)
-	// Watch, unless it is nil, is called about four times a second with the state of the run.
+	// Watch, unless it is nil, is called about four times a second with the state of the run, for example
+	// [Exporter.Watch].
 	Watch func(*Status)
 
 	// Only tests set these.

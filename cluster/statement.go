@@ -184,7 +184,7 @@ func heldByAll(p *train.Prepared) []string {
 	return []string{fmt.Sprintf("each record is held by all %d clients, and these are the releases of one", n)}
 }
 
-// WriteStatement writes the full privacy statement of the client's releases.
+// WriteStatement writes the full privacy statement of everything that the client released.
 func (r *JoinReport) WriteStatement(w io.Writer) error { return r.Privacy.WriteStatement(w) }
 
 // WriteText writes the report as text.

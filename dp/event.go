@@ -33,10 +33,11 @@ type Adjacency string
 
 // These are the neighbouring relations (adjacencies).
 const (
-	// AddOrRemove means that one data set has one record more than the other. The number of records N (see
-	// [Event].DatasetSize) is the size of the larger one.
+	// AddOrRemove means that one data set has one record more than the other, so the guarantee hides whether a record
+	// is in the data. The number of records N (see [Event].DatasetSize) is that of the larger data set.
 	AddOrRemove Adjacency = "add-or-remove"
-	// ReplaceOne means that the data sets have equal sizes and differ in one record.
+	// ReplaceOne means that the data sets have equal sizes and differ in one record, so the guarantee hides what a
+	// record contains.
 	ReplaceOne Adjacency = "replace-one"
 	// ZeroOut means that the gradient of one record is 0 in one of the two data sets. The record
 	// keeps its place, so N and all batches are equal.
@@ -46,7 +47,7 @@ const (
 // Sampling names the way in which a round chooses the records of its batch, for example [Poisson].
 type Sampling string
 
-// These are the ways to draw batches. A [Mechanism] draws all of them except Shuffle.
+// These are the ways to draw the batches of a training. A [Mechanism] draws all of them except Shuffle.
 const (
 	// Poisson puts each of the N records into the batch independently, with probability q = s/N. So s is the expected
 	// batch size.
@@ -74,7 +75,7 @@ const (
 	Once      Redraw = "once"  // all epochs use the assignment that was drawn for the first one
 )
 
-// Redraws lists the names that [ParseRedraw] knows.
+// Redraws returns all values of [Redraw], whose names [ParseRedraw] reads.
 func Redraws() []Redraw { return []Redraw{EachEpoch, Once} }
 
 // ParseRedraw returns the Redraw with the given name. The error lists all names.
@@ -83,14 +84,14 @@ func ParseRedraw(name string) (Redraw, error) { return parse("redraw", name, Red
 // MaxGroup is the largest value of [Event].Group, the number of records that one person may have.
 const MaxGroup = 1000
 
-// Samplings lists the names that [ParseSampling] knows.
+// Samplings returns all samplings of training rounds, whose names [ParseSampling] reads.
 func Samplings() []Sampling { return []Sampling{Poisson, FixedSize, Shuffle, Allocation} }
 
 // HasEpochs reports whether the sampling uses a record in at most one round of an epoch, as Shuffle and Allocation
 // do. With such a sampling, the rounds of an epoch are not independent of each other.
 func (s Sampling) HasEpochs() bool { return s == Shuffle || s == Allocation }
 
-// Adjacencies lists the names that [ParseAdjacency] knows.
+// Adjacencies returns all adjacencies, whose names [ParseAdjacency] reads.
 func Adjacencies() []Adjacency { return []Adjacency{AddOrRemove, ReplaceOne, ZeroOut} }
 
 // ParseSampling returns the Sampling with the given name. The error lists all names.
@@ -118,12 +119,14 @@ func parse[T ~string](what, name string, known []T) (T, error) {
 type Event struct {
 	Sampling        Sampling  `json:"sampling"`
 	Adjacency       Adjacency `json:"adjacency"`
-	NoiseMultiplier float64   `json:"noise_multiplier"`       // noise multiplier σ ≥ 0: the noise has standard deviation C·σ
-	SampleSize      int       `json:"sample_size,omitempty"`  // batch size s; under Poisson sampling, its expected value
-	DatasetSize     int       `json:"dataset_size,omitempty"` // number of records N; of two neighbouring data sets, the larger
-	Rate            float64   `json:"sample_rate,omitempty"`  // sample rate q in (0, 1]; 0 means SampleSize/DatasetSize
-	// Truncated is the largest number of records in a batch of Poisson sampling, if larger batches are cut to it by
-	// any rule. N must then be known. 0 means that batches are not cut.
+	NoiseMultiplier float64   `json:"noise_multiplier"`      // noise multiplier σ ≥ 0: the noise has standard deviation C·σ
+	SampleSize      int       `json:"sample_size,omitempty"` // batch size s; under Poisson sampling, its expected value
+	// DatasetSize is the number of records N; the larger number, if a neighbouring data set has one record less.
+	DatasetSize int     `json:"dataset_size,omitempty"`
+	Rate        float64 `json:"sample_rate,omitempty"` // sample rate q in (0, 1]; 0 means SampleSize/DatasetSize
+	// Truncated is the largest number of records in a batch of Poisson sampling, if larger batches are cut to this
+	// number by any rule, as some libraries do. The field DatasetSize must then be given. 0 means that batches are
+	// not cut.
 	Truncated int `json:"truncated_batch_size,omitempty"`
 	// Redraw says whether each epoch assigns the records to rounds anew. It is required for Allocation and optional
 	// for Shuffle. The Count rounds of such an event are consecutive rounds of one client, and the first one begins

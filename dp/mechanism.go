@@ -496,8 +496,8 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 	return json.Marshal(rows)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Unknown keys, missing keys and invalid events are
-// errors: a round that is not understood must not be counted as a different one.
+// UnmarshalJSON reads the events that MarshalJSON wrote. Unknown keys, missing keys and invalid events are errors,
+// because a round that is misread would be counted with a wrong cost.
 func (l *Ledger) UnmarshalJSON(text []byte) error {
 	var rows []struct {
 		givenEvent

@@ -142,7 +142,9 @@ func Names(events []Event) (names []rng.Name, unnamed bool) {
 // Release is a list of rounds whose noise comes from one source, a run of a seed or a secret. It is the form in which
 // files store rounds: the source is named once and not in each event.
 type Release struct {
-	Noise  rng.Name `json:"noise,omitzero"` // source of the noise of all Events; absent in JSON if it is not known
+	// Noise is the seed or secret, and run, from which the noise of all Events was drawn; absent in JSON if it is not
+	// known.
+	Noise  rng.Name `json:"noise,omitzero"`
 	Events []Event  `json:"events"`
 }
 

@@ -35,7 +35,7 @@ const (
 	ConcentratedDP Other = "zcdp"
 )
 
-// Others lists the names of mechanisms other than rounds of training.
+// Others returns all values of [Other]: the mechanisms that are not rounds of training.
 func Others() []Other {
 	return []Other{GaussianNoise, LaplaceNoise, RandomizedResponse, PureDP, ApproximateDP, ConcentratedDP}
 }

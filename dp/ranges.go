@@ -39,7 +39,7 @@ func CheckNotNegative(name string, v float64) error {
 	return nil
 }
 
-// CheckDelta returns an error unless δ is in (0, 1). If least is above 0, δ must also be at least least.
+// CheckDelta returns an error unless δ is in (0, 1) and, if least is above 0, at least least.
 func CheckDelta(delta, least float64) error {
 	switch {
 	case delta >= least && delta > 0 && delta < 1:

@@ -15,8 +15,8 @@ import (
 // has a proof as a Scheme. Other packages refuse the new schemes until they name them.
 type Scheme int
 
-// These are the schemes for which some accountant has a proof. Each name joins a sampling and an
-// adjacency.
+// These are the pairs of sampling and adjacency for which some accountant has a proof. Each name is that of the
+// sampling followed by that of the adjacency.
 const (
 	PoissonAddOrRemove Scheme = iota + 1
 	PoissonReplaceOne
@@ -145,8 +145,9 @@ func NaturalAdjacency(s Sampling) Adjacency {
 	return ""
 }
 
-// CheckDrawn returns an error if no [Mechanism] can draw batches with the sampling s. An example is Shuffle:
-// accountants cover it, but no mechanism draws it.
+// CheckDrawn returns an error unless the sampling is Poisson, FixedSize or Allocation, whose batches a [Mechanism]
+// can draw. Use it before a training. The other samplings, such as Shuffle, only describe trainings by other
+// programs, whose ε an accountant computes.
 func (s Sampling) CheckDrawn() error {
 	why := ""
 	switch s {

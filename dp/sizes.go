@@ -9,12 +9,13 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Sizes is a sequence of sample sizes s_0, s_1, …: a client samples s_i records in round i, exactly or
-// on average. Implementations are immutable.
+// Sizes is the sequence of batch sizes s_0, s_1, … of a client: round i samples s_i records, exactly or on average.
+// [ConstantSizes], [PolynomialSizes] and [ListSizes] implement it, and [ParseSizes] reads one from text.
+// Implementations are immutable.
 type Sizes interface {
 	// At returns s_i, the sample size of round i ≥ 0. It is at least 1.
 	At(i int) int
-	// String returns the sequence in the form that ParseSizes reads.
+	// String returns the sequence as text that [ParseSizes] reads, such as "linear:10,0.5".
 	String() string
 }
 
@@ -29,7 +30,8 @@ func (s ConstantSizes) String() string { return strconv.Itoa(int(s)) }
 // PolynomialSizes is the sequence of sample sizes s_i = ⌊First + Slope·i^Power⌋, which grows with the round i. With
 // Power 1 it is linear.
 type PolynomialSizes struct {
-	First, Slope, Power float64 // First ≥ 1, Slope ≥ 0, Power > 0
+	// First is the size of round 0, at least 1. Slope ≥ 0 and Power > 0 say how sizes grow.
+	First, Slope, Power float64
 }
 
 // At returns the size s_i of round i. A size above 2^31-1 becomes 2^31-1. If s_i would be below 1 or NaN, because the
@@ -130,7 +132,7 @@ const MaxRounds = 20_000_000
 type Run struct {
 	Rounds    int // T, the largest number of rounds with s_0 + … + s_{T-1} ≤ K
 	Computed  int // K' = s_0 + … + s_{T-1}, the gradients of these rounds
-	Remainder int // K - K', the computations that are left
+	Remainder int // K - K', the gradients of K that are left because they are too few for another round
 	Max       int // the largest sample size s_i of these rounds
 }
 

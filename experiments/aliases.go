@@ -13,8 +13,10 @@ type (
 	Drawing = results.Drawing
 	// Style describes the look of a picture, such as its size and its typeface. It is a part of a [Drawing].
 	Style = plots.Style
-	// Origin says when and by which program a result was made, on which machine, and in how much time.
+	// Origin is the part of a manifest that says when and by which version of this program a result was made, on
+	// which machine, and how long the trainings took.
 	Origin = results.Origin
-	// Data describes the data set from which a result was made.
+	// Data is the part of a manifest that describes the data set of a result: its name, a digest, the numbers of rows
+	// and features, and whether it was made up.
 	Data = results.Data
 )

@@ -21,7 +21,8 @@ type AuditPower struct {
 	By string
 }
 
-// Interval returns the 95 % confidence interval (Clopper-Pearson) of the probability that an audit finds the fault.
+// Interval returns the 95 % confidence interval (Clopper-Pearson) of the probability that an audit finds the fault,
+// from the numbers Found and Audits.
 func (p AuditPower) Interval() (low, high float64) {
 	return audit.ClopperPearson(p.Found, p.Audits, 0.025)
 }

@@ -16,7 +16,8 @@ func CheckSeeds(n int) error {
 	return dp.CheckCount("seeds", n, 1, maxSeeds)
 }
 
-// CheckPart returns an error if part is not in (0, 1]. name is what the error calls the number.
+// CheckPart returns an error if part is not in (0, 1]. Use it for fractions such as MakeOptions.Scale. name is what
+// the error calls the number.
 func CheckPart(name string, part float64) error {
 	if !(part > 0 && part <= 1) {
 		return fmt.Errorf("%s = %v, must be in (0, 1]", name, part)

@@ -24,8 +24,9 @@ import (
 type DelaySpec struct {
 	Train  train.Spec `json:"train"` // the training to run with each delay; its own delay and seed are ignored
 	Delays []string   `json:"delays"`
-	Seeds  int        `json:"seeds"`  // seeds 1 to Seeds are run
-	Margin float64    `json:"margin"` // how much accuracy a delay may lose, in (0, 1)
+	Seeds  int        `json:"seeds"` // number of seeds; each delay is trained with the seeds 1 to Seeds
+	// Margin is the largest loss of final accuracy, in (0, 1), with which a delay still counts as harmless.
+	Margin float64 `json:"margin"`
 }
 
 // DefaultDelays are the permissible delays that [DefaultDelaySpec] compares: a number is the largest number of rounds
@@ -33,9 +34,9 @@ type DelaySpec struct {
 // [sim.SquareRoot]), and with "unlimited" no client ever waits.
 var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
-// DefaultDelaySpec returns a comparison of the [DefaultDelays] for a model on a data set. It has the paper's
-// parameters, and random compute times of which some are much longer than the others (stragglers). If the model or
-// the data set is "", the usual one for the other is used.
+// DefaultDelaySpec returns a comparison of the [DefaultDelays] for a model on a data set, with the paper's
+// parameters. The compute times are random, and some are much longer than the others (stragglers), because then
+// waiting matters. If the model or the data set is "", the usual one for the other is used.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
 	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3,
 		Margin: DefaultMargin}
@@ -86,8 +87,8 @@ type DelayOptions struct {
 	// Command returns the command line that repeats the comparison; it is written to the manifests of the pictures.
 	// If Command is nil, the manifests have no command.
 	Command func(DelaySpec) string
-	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
-	// group and GOMEMLIMIT.
+	// Memory limits the memory of the process, in bytes. 0 means the least of the machine's memory, the limit of the
+	// control group, and GOMEMLIMIT.
 	Memory int64
 	// Elsewhere computes the trainings in other processes. If it is nil, this process computes them.
 	Elsewhere pool.Elsewhere

@@ -37,9 +37,9 @@ type DelayVerdict struct {
 	// Affordable is the delay of Keeps with the largest mean staleness (rounds by which models are out of date): the
 	// loosest delay that keeps the accuracy. It is "" if Keeps is empty.
 	Affordable string `json:"affordable"`
-	// Fastest is the delay of Keeps that reaches the target accuracy first. SpeedUp is the time of the synchronous
-	// run to the target divided by the time of Fastest. They are "" and nil if no delay of Keeps is faster than the
-	// synchronous run.
+	// Fastest is the delay of Keeps (those that lose at most Margin) that reaches the target accuracy first. SpeedUp
+	// is the time of the synchronous run to the target divided by the time of Fastest. They are "" and nil if no
+	// delay of Keeps is faster than the synchronous run.
 	Fastest string   `json:"fastest"`
 	SpeedUp *float64 `json:"speed_up"`
 	// Resolution is the smallest mean loss of accuracy that can be told from 0 with this number of seeds, for every

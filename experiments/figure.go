@@ -21,8 +21,8 @@ type Figure struct {
 	Data  string // name of its data set
 	Title string // what it shows, in one line
 	Long  bool   // whether it takes long at full size; [Select] returns it only if a pattern matches it
-	// Fixed says that the figure prescribes the runner (simulated or real time) of its trainings, so that
-	// [MakeOptions].Runner does not apply.
+	// Fixed says that the figure is about runners (simulated or real time), so that it sets the runner of its
+	// trainings itself. [MakeOptions].Runner must then be "" or train.VirtualRunner.
 	Fixed bool
 	// Sizes says that the figure compares batch sizes. [MakeOptions].Sizes can replace them.
 	Sizes bool

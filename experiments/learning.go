@@ -47,8 +47,8 @@ type LearningCurve struct {
 	took   time.Duration
 }
 
-// LearningPoint is one point of a LearningCurve: the accuracy of the first broadcast that contains at least GradComps
-// gradients of every client.
+// LearningPoint is one point of a [LearningCurve]: the accuracy of the first global model that contains at least
+// GradComps gradients of every client.
 type LearningPoint struct {
 	GradComps int       `json:"grad_computations"` // number of gradients that each client has computed
 	Accuracy  float64   `json:"accuracy"`          // mean over seeds
@@ -62,7 +62,9 @@ const mostPoints = 50
 // maxLearningSeeds is the largest number of trainings of a curve.
 const maxLearningSeeds = 10_000
 
-// CheckLearning returns an error if TrainCurve cannot make a learning curve of the spec with this number of seeds.
+// CheckLearning returns an error if [TrainCurve] cannot make a learning curve of the spec: if the number of seeds is
+// out of range, if the spec draws its seed from the operating system, or if it averages models. Use it before you
+// read the data.
 func CheckLearning(spec train.Spec, seeds int) error {
 	var errs []error
 	errs = append(errs, dp.CheckCount("seeds", seeds, 1, maxLearningSeeds))
@@ -134,7 +136,8 @@ func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seed
 // shownPoints is the approximate number of points in text output.
 const shownPoints = 10
 
-// WriteStatement writes the full privacy statement of one training: of the seed with the largest ε.
+// WriteStatement writes the full privacy statement of a single training of the curve, for the seed with the largest
+// ε.
 func (l *LearningCurve) WriteStatement(w io.Writer) error { return l.Privacy.WriteStatement(w) }
 
 // WriteText writes the accuracies at several points of the training as a table, and then the privacy guarantee of a

@@ -30,9 +30,11 @@ import (
 // much memory and how many processes it may use.
 type MakeOptions struct {
 	Out   string  // folder that gets a folder for each figure
-	Seeds int     // number of seeds, in [1, 10000]; the seeds are 1, 2, …
+	Seeds int     // number of seeds, in [1, 10000]; each training of a figure runs with the seeds 1 to Seeds
 	Scale float64 // fraction of each training's gradients that is computed, in (0, 1]; use less than 1 for a quick trial
-	Sizes []int   // batch sizes for figures that compare them; nil means the paper's, or the usual ones for custom data
+	// Sizes lists batch sizes for figures that compare batch sizes; nil means those of the paper, or the usual ones
+	// for custom data.
+	Sizes []int
 	// Epsilon is for figures that compare batch sizes at one privacy cost: the certified ε of a record. 0 means the ε
 	// of the training that the figure is about.
 	Epsilon float64
@@ -52,8 +54,8 @@ type MakeOptions struct {
 	// Command returns the command line that makes a figure again; it is written to the figure's manifest. synthetic
 	// says whether made-up data replace the real data set. If Command is nil, the manifest has no command.
 	Command func(figure Figure, synthetic bool) string
-	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
-	// group and GOMEMLIMIT.
+	// Memory limits the memory of the process, in bytes. 0 means the least of the machine's memory, the limit of the
+	// control group, and GOMEMLIMIT.
 	Memory int64
 	// Elsewhere computes trainings in other processes. If it is nil, they are computed here.
 	Elsewhere pool.Elsewhere
@@ -63,7 +65,8 @@ type MakeOptions struct {
 	// Loop runs the loop of package auto, see the type [Loop]. If it is nil, Make returns an error for figures that
 	// show a run of this loop.
 	Loop Loop
-	// Load returns a data set by name. Made-up data that replace a real data set must have Synthetic = true.
+	// Load returns the data set with the given name, for the figures that need it. If it returns made-up data instead
+	// of a real data set, their field Synthetic must be true; pictures then say so.
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
 }
 
@@ -86,8 +89,9 @@ type Manifest struct {
 	Scale   float64 `json:"scale"`
 	Sizes   []int   `json:"sizes,omitempty"`   // MakeOptions.Sizes, for figures that compare sample sizes
 	Epsilon float64 `json:"epsilon,omitempty"` // MakeOptions.Epsilon, for figures that compare them at an equal ε
-	// Runner and TimeScale are those of MakeOptions. "" and 0 mean the virtual runner, or the figure's
-	// own runners. Results of hogwild cannot be repeated.
+	// Runner and TimeScale say how clients ran, see MakeOptions. "" and 0 mean that they were simulated on a virtual
+	// clock, or that the figure set its own runners. Results of the runner hogwild (real time) cannot be repeated
+	// exactly.
 	Runner    string       `json:"runner,omitempty"`
 	TimeScale float64      `json:"time_scale,omitempty"`
 	Data      results.Data `json:"data"`
@@ -112,7 +116,7 @@ func (o MakeOptions) command(figure Figure, synthetic bool) string {
 // hogwild reports whether goroutines run the trainings.
 func (o MakeOptions) hogwild() bool { return o.Runner == train.HogwildRunner }
 
-// Validate reports every option that is outside its range.
+// Validate returns one error that lists every option outside its range.
 func (o MakeOptions) Validate() error {
 	var errs []error
 	if o.Out == "" {

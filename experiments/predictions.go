@@ -46,8 +46,8 @@ type PredictionCase struct {
 	Proposals int `json:"proposals,omitempty"`
 }
 
-// PredictionCases returns the settings of the figure "predictions", which shows how well predicted accuracies agree
-// with those of trainings.
+// PredictionCases returns the settings of the figure "predictions" in the folder results, which shows how well the
+// accuracies that package propose predicts agree with those of trainings.
 func PredictionCases() []PredictionCase {
 	one := func(model, dataset string) train.Spec {
 		spec := pool.Train(model, dataset)
@@ -97,9 +97,9 @@ func ProposedPredictionCases(proposals int) []PredictionCase {
 	return all
 }
 
-// FreshPredictionCases returns random cases, drawn with seed. Their seeds, numbers of clients, budgets, rounds,
-// noise, walks and clipping norms differ from those of [PredictionCases]. They are a fair test of the predictions,
-// because the ranges of these random values were fixed before any of the cases was trained.
+// FreshPredictionCases returns random cases, drawn with seed, for a fair test of the predictions of package propose:
+// the ranges of the random values were fixed before any of the cases was trained. Seeds, numbers of clients, budgets,
+// rounds, noise, step sizes and clipping norms differ from those of [PredictionCases].
 func FreshPredictionCases(seed uint64) []PredictionCase {
 	draw := rng.New(seed).Stream(rng.Synthetic, 0, 0)
 	between := func(low, high float64) float64 {
@@ -130,7 +130,8 @@ func FreshPredictionCases(seed uint64) []PredictionCase {
 	return all
 }
 
-// PredictionCheck is one setting with its predicted accuracy and the accuracy that a training reached.
+// PredictionCheck is one setting with the test accuracy that was predicted for it, the accuracy that a training
+// reached (Real), and the predictions of two simpler methods (Utility and Short).
 type PredictionCheck struct {
 	Case    string     `json:"case"`
 	Setting train.Spec `json:"setting"`
@@ -261,10 +262,12 @@ func (c PredictionCase) combined(ctx context.Context, study propose.Study) ([]Pr
 // second is the utility graph (a model trained without noise, to which noise is added once, at the end). The third
 // trains for only an eighth of the rounds.
 type PredictionScore struct {
-	Case      string        `json:"case"`
-	Settings  int           `json:"settings"`
-	Within    float64       `json:"within"`     // fraction of settings whose test accuracy is in the interval
-	HalfWidth float64       `json:"half_width"` // median half-width of the intervals
+	Case     string `json:"case"`
+	Settings int    `json:"settings"`
+	// Within is the fraction of the settings whose real test accuracy is in the predicted interval. It should be about
+	// propose.Coverage.
+	Within    float64       `json:"within"`
+	HalfWidth float64       `json:"half_width"` // median over settings of half the width of the predicted interval
 	Proxy     PredictionFit `json:"proxy"`
 	Utility   PredictionFit `json:"utility_graph"`
 	Short     PredictionFit `json:"short_run"`
@@ -288,7 +291,8 @@ type PredictionReport struct {
 	Scores  []PredictionScore `json:"scores"` // score of each case, and then of all cases together
 }
 
-// NewPredictionReport returns a report of the checks, with a score for each case and for all cases.
+// NewPredictionReport returns a report of the checks, which [PredictionCase.Check] returned, with a score for each
+// case and for all cases together.
 func NewPredictionReport(all []PredictionCheck) *PredictionReport {
 	r := &PredictionReport{Checked: all}
 	for _, c := range all {

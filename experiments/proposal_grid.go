@@ -41,22 +41,26 @@ func ProposalGrid(r propose.Request) propose.Grid {
 	return g
 }
 
-// GridReport is the result of AgainstGrid: the accuracies of the proposal and of the best setting of the grid.
+// GridReport is the result of [AgainstGrid], which checks a proposal of package propose: the accuracies of the
+// proposal and of the best setting of a grid of settings that were all trained.
 type GridReport struct {
-	Data      string       `json:"data"`
-	Model     string       `json:"model"`
-	Epsilon   float64      `json:"epsilon"` // target epsilon of a record
-	Delta     float64      `json:"delta"`
-	Grid      propose.Grid `json:"grid"`
-	Settings  int          `json:"settings"`   // number of settings in the grid
-	Seeds     int          `json:"seeds"`      // number of seeds with which each setting of the grid was trained
-	Times     float64      `json:"times"`      // arithmetic of all trainings of the grid, divided by that of the search for the proposal
-	TestSeeds int          `json:"test_seeds"` // number of trainings of each winner whose accuracy is measured on the test set
+	Data     string       `json:"data"`
+	Model    string       `json:"model"`
+	Epsilon  float64      `json:"epsilon"` // target epsilon of a record
+	Delta    float64      `json:"delta"`
+	Grid     propose.Grid `json:"grid"`
+	Settings int          `json:"settings"` // number of settings in the grid
+	Seeds    int          `json:"seeds"`    // number of seeds with which each setting of the grid was trained
+	// Times is the amount of arithmetic of all trainings of the grid, divided by that of the search for the proposal.
+	Times float64 `json:"times"`
+	// TestSeeds is the number of trainings, of the proposal and of the best setting each, for the accuracies on the
+	// test set.
+	TestSeeds int `json:"test_seeds"`
 
 	Proposed GridWinner `json:"proposed"`
 	Best     GridWinner `json:"best_of_grid"`
-	// Regret is the mean test accuracy of the grid's best setting minus that of the proposal. RegretSE is the
-	// standard error of Regret over the seeds, which are the same for both settings.
+	// Regret is how much is lost by taking the proposal: the mean test accuracy of the grid's best setting minus that
+	// of the proposal. RegretSE is the standard error of Regret over the seeds, which are the same for both settings.
 	Regret   float64 `json:"regret"`
 	RegretSE float64 `json:"regret_se"`
 

@@ -23,10 +23,10 @@ import (
 	"proactivedp/train/pool"
 )
 
-// SearchSpec describes a grid search for settings that the paper does not give: the variant of a network and its step
-// size. Every combination in the grid is trained with each noise multiplier. Trainings with noise are replaced by
-// proxies (cheaper trainings). Combinations are ranked by their accuracy on training records that were held out,
-// never by the test set.
+// SearchSpec describes a grid search for settings that the paper does not give: the variant of a network, the
+// clipping norm and the step size. Every combination in the grid is trained with each noise multiplier in Sigmas. In
+// place of a training with noise, a proxy runs: a cheaper training with about the same accuracy. Combinations are
+// ranked by their accuracy on training records that were held out, never by the test set.
 type SearchSpec struct {
 	// Train has the settings of all trainings, except for those in the lists below. It must hold out records (Holdout
 	// > 0).

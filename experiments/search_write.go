@@ -33,7 +33,7 @@ type SearchManifest struct {
 	Config  SearchSpec   `json:"config"`
 	Data    results.Data `json:"data"`
 	results.Origin
-	SHA256 string `json:"manifest_sha256"` // see results.WriteManifest
+	SHA256 string `json:"manifest_sha256"` // SHA-256 of this manifest with this field empty; detects damage
 }
 
 // Search trains all combinations of settings that s lists, on the data of source, and returns their ranking. It
@@ -93,8 +93,8 @@ type SearchOptions struct {
 	// TrainCommand returns the command line that trains with the given settings; the report has it for each winner.
 	// If TrainCommand is nil, the report has no such commands.
 	TrainCommand func(train.Spec) string
-	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
-	// group and GOMEMLIMIT.
+	// Memory limits the memory of the process, in bytes. 0 means the least of the machine's memory, the limit of the
+	// control group, and GOMEMLIMIT.
 	Memory int64
 	// Elsewhere computes the trainings in other processes. If it is nil, this process computes them.
 	Elsewhere pool.Elsewhere

@@ -23,14 +23,16 @@ import (
 type UtilityReport struct {
 	Lines    []*pool.Utility `json:"lines"`
 	TestRows int             `json:"test_rows"`
-	JudgedOn string          `json:"judged_on"` // description of the TestRows
+	// JudgedOn describes the records on which accuracies were measured, such as the test set; TestRows is
+	// their number.
+	JudgedOn string `json:"judged_on"`
 	// Majority is the baseline: the best value of the metric that the same prediction for all rows reaches, see
 	// models.Metric.Baseline.
 	Majority   float64          `json:"majority_share"`
 	Synthetic  bool             `json:"synthetic_data"`
 	DataNote   string           `json:"data_note,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
-	DataSHA256 string           `json:"data_sha256"` // digest of the parsed content
+	DataSHA256 string           `json:"data_sha256"` // SHA-256 of the parsed records of the data set
 	Spec       pool.UtilitySpec `json:"config"`      // settings of all lines, with clipping norm 0; each line has its own clipping norm
 }
 

@@ -31,7 +31,7 @@ type FilterUse struct {
 // [Replan] plans. The theorem holds only for rounds that were fixed before the first release. A field is nil if the
 // theorem gives no ε.
 type ClosedFormBeside struct {
-	Past *float64 `json:"past"` // ε of the past rounds
+	Past *float64 `json:"past"` // ε of the past rounds by themselves
 	All  *float64 `json:"all"`  // ε of the past and next rounds together
 }
 

@@ -28,9 +28,10 @@ const BytesPerParameter = 4
 // all rounds. It is given as a fraction of the signal of full batches (all records in each round) within the same
 // budget.
 type Batch struct {
-	SampleSize int `json:"sample_size"`       // batch size s; the mean batch size if batch sizes vary (see [Plan])
-	Batches    int `json:"batches,omitempty"` // number of batches in an epoch of random allocation, t = ⌈N/s⌉; otherwise 0
-	Rounds     int `json:"rounds"`            // number of rounds T of one client
+	SampleSize int `json:"sample_size"` // batch size s; the mean batch size if batch sizes vary (see [Plan])
+	// Batches is the number of rounds in an epoch of random allocation, t = ⌈N/s⌉. Otherwise it is 0.
+	Batches int `json:"batches,omitempty"`
+	Rounds  int `json:"rounds"` // number of rounds T of each client
 
 	// Sigma is the least noise multiplier within the budget. It is nil if no σ meets the budget; then
 	// Reason says why.
@@ -40,12 +41,12 @@ type Batch struct {
 	// which need the most gradients. Signal is nil if Sigma is nil.
 	Signal *float64 `json:"signal"`
 
-	Computations int `json:"grad_computations"` // number of gradients that one client computes, sT
+	Computations int `json:"grad_computations"` // number of gradients that each client computes, sT
 	Messages     int `json:"messages"`          // number of updates (messages) that all clients send together
 	// Bytes is the size of all these messages in bytes for each parameter of the model: multiply it by the number of
 	// parameters.
 	Bytes  int    `json:"bytes_per_parameter"`
-	Reason string `json:"reason,omitempty"` // why this batch size is recommended, or why Sigma is nil
+	Reason string `json:"reason,omitempty"` // if the size is a recommendation: why; otherwise why Sigma is nil, or ""
 }
 
 // batch returns the Batch of size s with everything but its noise.

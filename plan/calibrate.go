@@ -23,10 +23,11 @@ const (
 // and number of rounds. Leave the third one 0; Calibrate finds it. All rounds have the same noise multiplier and
 // sample rate.
 type Target struct {
-	Epsilon    float64 `json:"epsilon"`               // ε of the budget, in [1e-8, 1e4]
-	Delta      float64 `json:"delta"`                 // δ of the budget, in [1e-300, 1)
-	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier σ in [0.05, 1e6]
-	SampleRate float64 `json:"sample_rate,omitempty"` // sample rate q in [1e-9, 1]
+	Epsilon float64 `json:"epsilon"`         // ε of the budget, in [1e-8, 1e4]
+	Delta   float64 `json:"delta"`           // δ of the budget, in [1e-300, 1)
+	Sigma   float64 `json:"sigma,omitempty"` // noise multiplier σ in [0.05, 1e6]
+	// SampleRate is the sample rate q in [1e-9, 1]: the probability that a record is in the batch of a round.
+	SampleRate float64 `json:"sample_rate,omitempty"`
 	// Steps is the number of rounds T in [1, 1e9]; if several clients hold the record, the rounds of all of them.
 	Steps int `json:"steps,omitempty"`
 
@@ -116,7 +117,8 @@ func (t Target) ofSizes() Target {
 	return t
 }
 
-// Calibration is the result of [Calibrate]: the settings of equal rounds whose ε is at most that of a [Target].
+// Calibration is the result of [Calibrate]: the noise multiplier, sample rate and number of rounds of a training
+// whose ε is at most that of a [Target]. All rounds are equal.
 //
 // Use Calibrate to make a Calibration. The methods of any other Calibration return an error or, if they have no error
 // result, may panic.
@@ -145,7 +147,9 @@ type Calibration struct {
 	Group      int          `json:"group,omitempty"`
 	Accountant string       `json:"accountant"`
 	Kind       dp.Kind      `json:"kind"`
-	SolvedFor  string       `json:"solved_for"` // JSON key of the quantity that Calibrate found: "sigma", "sample_rate", "sample_size" or "steps"
+	// SolvedFor says which number Calibrate found, as its JSON key: "sigma", "sample_rate", "sample_size" or
+	// "steps".
+	SolvedFor string `json:"solved_for"`
 }
 
 // Calibrate finds the quantity that is 0 in t: the least noise multiplier σ, or the largest sample rate q, batch size
@@ -190,7 +194,7 @@ func Calibrate(ctx context.Context, t Target, acc dp.Accountant) (*Calibration, 
 	}, nil
 }
 
-// Event returns the calibrated rounds as an event, for an accountant.
+// Event returns the calibrated rounds as one event, for example to compute their ε by another accountant.
 func (c *Calibration) Event() dp.Event {
 	e := dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, Redraw: c.Redraw, Group: c.Group,
 		NoiseMultiplier: c.Sigma, Rate: c.SampleRate, Count: c.Steps}
@@ -200,7 +204,8 @@ func (c *Calibration) Event() dp.Event {
 	return e
 }
 
-// Bound returns the accountant's bound on the ε of the calibrated rounds.
+// Bound returns the ε of the calibrated rounds as the accountant bounds it, with the accountant's name, adjacency and
+// sampling.
 func (c *Calibration) Bound() dp.Bound {
 	return dp.Bound{
 		EpsilonLower: c.EpsilonLower, Epsilon: c.Epsilon, EpsilonUpper: c.EpsilonUpper,

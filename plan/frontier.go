@@ -25,7 +25,7 @@ type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`
 	Theta      float64 `json:"theta"`
-	Epsilon    float64 `json:"epsilon"` // ε of the budget, for all rounds that use one record
+	Epsilon    float64 `json:"epsilon"` // ε of the budget, for all rounds that use a record, of all clients that hold it
 	Delta      float64 `json:"delta"`
 	Accountant string  `json:"accountant"` // accountant of the columns AddOrRemove and ReplaceOne
 
@@ -43,7 +43,7 @@ type Frontier struct {
 type Row struct {
 	SampleSize  int      `json:"sample_size"` // batch size s; the mean batch size if batch sizes vary
 	Rounds      int      `json:"rounds"`      // number of rounds T = ⌈K/s⌉, to compute K gradients (k epochs of N records)
-	SampleRate  float64  `json:"sample_rate"` // sample rate s/N, or 1/t for random allocation to t batches
+	SampleRate  float64  `json:"sample_rate"` // sample rate s/N; for random allocation 1/t, with t rounds in an epoch
 	ClosedForm  *float64 `json:"sigma_closed_form"`
 	AddOrRemove *float64 `json:"sigma_add_or_remove"`
 	ReplaceOne  *float64 `json:"sigma_replace_one"`

@@ -31,7 +31,7 @@ type History struct {
 	// Late is true if Filter was saved only after the first release. It is then only an assumption that its limits
 	// were fixed before the first release, and privacy statements say so.
 	Late   bool
-	Events []dp.Event // in the order of release
+	Events []dp.Event // all releases about the record, in their order
 	// Notes are warnings from the files of the rounds about what the events cannot express, for example data that ε
 	// does not cover. A privacy statement must repeat them.
 	Notes []string

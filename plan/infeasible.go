@@ -12,9 +12,9 @@ import (
 // for example the largest σ or a single round, costs more than ε. The error gives the cost of the safest value, and
 // changes of the other numbers that would meet the budget.
 type Infeasible struct {
-	SolvedFor string   // JSON key of the number to be found, such as "sigma"
+	SolvedFor string   // which number had to be found, as its JSON key, such as "sigma"
 	Cost      string   // text about the ε of the safest value, or why no ε could be computed
-	Remedies  Remedies // changes, each of which is enough to meet the budget; may be empty
+	Remedies  Remedies // changes of the other numbers; each one by itself is enough to meet the budget; may be empty
 
 	why error // why the safest value has no cost; nil if it has one
 }
@@ -38,7 +38,8 @@ func (e *Infeasible) Reason() string {
 	return e.Cost + ": " + strings.Join(e.Remedies.texts(), ", or ")
 }
 
-// Remedy is one change to a [Request], or to a [Target], that makes it feasible.
+// Remedy is one change to a [Request], or to a [Target], with which the budget can be met. An [Infeasible] and an
+// infeasible [Plan] list some.
 type Remedy struct {
 	// Change is the JSON key of the field to change ("method" for the accountant). It is empty if more than one field
 	// has to change; then only Text describes the change.

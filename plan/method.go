@@ -169,8 +169,8 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 // pld.Accountant.Accuracy). Pass an accountant with this accuracy to [Calibrate] to find the same numbers as a plan.
 const Accuracy = 1e-4
 
-// Accountant returns the accountant that computes ε for the method. For Printed and Paper there is none, and the
-// error wraps dp.ErrNotCovered.
+// Accountant returns the accountant that computes ε for the method. Printed and Paper have none, because they only
+// reproduce numbers of the paper; the error then wraps dp.ErrNotCovered.
 func (m Method) Accountant() (dp.Accountant, error) {
 	switch m {
 	case ClosedForm:

@@ -55,9 +55,9 @@ type Plan struct {
 	Delta         float64 `json:"delta"`
 	Sigma         float64 `json:"sigma"` // noise multiplier σ; 0 if none was found
 
-	// Gamma is the constant γ in the paper's closed form of ε, for all rounds that use one record. It is the
-	// corrected γ, except with the methods Printed and Paper. If the plan's method is not a closed form, Gamma and
-	// all other numbers of the theorem are nil.
+	// Gamma is the constant γ (about 2) in the paper's theorem, for all rounds that use one record: the theorem
+	// requires at least γθ²k²/ε rounds. It is the corrected γ, except with the methods Printed and Paper. If the
+	// plan's method is not a closed form, Gamma and all other numbers of the theorem are nil.
 	Gamma        *float64 `json:"gamma"`
 	GammaPrinted *float64 `json:"gamma_printed"` // γ as the paper prints it (see closedform.Form), for comparison only
 
@@ -114,8 +114,9 @@ type Plan struct {
 	Noise rng.Name `json:"noise,omitzero"`
 
 	// Conditions are the requirements of the paper's Theorems Main and simpleF, each with whether the plan meets it.
-	// Only plans by a closed form have them. They are evaluated for the planned run, whose epochs are sT/N in whole
-	// rounds, or for TMinReal and SMaxReal if there is no run. A feasible plan need not meet the conditions of Main.
+	// Only plans by a closed form (the paper's theorem) have them. They are evaluated for the planned run or, if
+	// there is none, for TMinReal rounds of SMaxReal records. A feasible plan meets those of simpleF; it need not
+	// meet those of Main.
 	Conditions []closedform.Condition `json:"conditions"`
 
 	// Signal is the size of the run's summed gradients compared with the noise, as a fraction of that of full batches
@@ -139,9 +140,10 @@ type Plan struct {
 // Theorem has the numbers that the paper's Theorem simpleF gives for the budget of a plan by another accountant, for
 // comparison. A field is nil if the theorem does not cover the request.
 type Theorem struct {
-	Sigma   *float64 `json:"sigma,omitempty"`         // the theorem's noise multiplier σ, if ε was given
-	SMax    *int     `json:"s_max,omitempty"`         // the theorem's largest batch size for the plan's epochs
-	Epsilon *float64 `json:"epsilon_upper,omitempty"` // the theorem's ε for the plan's run, if only σ was given
+	Sigma *float64 `json:"sigma,omitempty"` // the theorem's noise multiplier σ, if ε was given
+	// SMax is the theorem's largest batch size within the budget, for the plan's epochs.
+	SMax    *int     `json:"s_max,omitempty"`
+	Epsilon *float64 `json:"epsilon_upper,omitempty"` // the theorem's ε for the plan's run, if σ was given and no ε
 }
 
 // Run is the training that a plan proposes, in whole numbers: T rounds with batch size s. If the plan gives epochs,
@@ -152,7 +154,7 @@ type Run struct {
 	// MaxSampleSize is the largest batch size, ⌊θs⌋, where θ is the largest size divided by the mean; s if sizes are
 	// constant.
 	MaxSampleSize int `json:"max_sample_size"`
-	Batches       int `json:"batches,omitempty"` // number of batches t in an epoch of random allocation; otherwise 0
+	Batches       int `json:"batches,omitempty"` // for random allocation: number of rounds t in an epoch; otherwise 0
 	Rounds        int `json:"rounds"`            // number of rounds T: ⌈K/s⌉ if epochs were given, for K gradients
 	Computations  int `json:"grad_computations"` // number of gradients that the run computes, K' = sT
 	// Remainder is the number of planned gradients that are left out, because whole rounds compute fewer. It is 0 if

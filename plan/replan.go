@@ -22,15 +22,17 @@ type NextRequest struct {
 	// Past lists all earlier rounds that use the record, of all clients that hold it. They have one sampling and one
 	// adjacency.
 	Past   []dp.Event
-	N      int     // number of records in the data set; if not given, that of the last event of Past
-	Epochs float64 // epochs of the further rounds, k_j in [1e-6, 1e9]
+	N      int     // number of records in the data set; 0 means that of the last event of Past
+	Epochs float64 // number of epochs of the further rounds, k_j in [1e-6, 1e9]
 	// Sigma is the noise multiplier of the further rounds, in [0.05, 1e6]. If it is 0, it becomes closedform.Sigma(ε,
 	// δ), or the least noise multiplier of Past if that is less.
 	Sigma float64
 	// Epsilon is the target ε for past and further rounds together, in [1e-8, 1e4]. If Recorded is given, leave
 	// Epsilon 0: the ε of Recorded is the target.
 	Epsilon float64
-	Delta   float64 // δ in [1e-300, 1); if not given, that of Recorded or, if N ≥ 100 never changed, dp.DefaultDelta(N)
+	// Delta is the δ for past and further rounds together, in [1e-300, 1). 0 means the δ of Recorded. Without
+	// Recorded it means dp.DefaultDelta(N), which needs N ≥ 100 and the same N in all rounds.
+	Delta float64
 
 	// FixedBeforehand says that all rounds, past and further, and when to stop, were fixed before the first release.
 	// Set it only if that is true: the ε of an ordinary accountant, which is then computed for all rounds, does not
@@ -53,13 +55,13 @@ type NextRequest struct {
 	// past.
 	Root string
 
-	// Notes are warnings about the rounds in Past, to repeat in reports. If the rounds come from a file, they are
+	// Notes are warnings about the rounds in Past, which reports repeat. If the rounds come from a file, they are
 	// [History].Notes.
 	Notes []string
 
-	// Clients is the number of clients that run the next rounds, in [1, 1e6]; if not given, 1. If Shared is true,
-	// every client holds every record, and the ε of a record counts the rounds of all clients. Past must always list
-	// the rounds of all clients that hold the record.
+	// Clients is the number of clients that run the further rounds, in [1, 1e6]; 0 means 1. If Shared is true, every
+	// client holds every record, and a record pays for the further rounds of all clients. Past must always list the
+	// rounds of all clients that hold the record.
 	Clients int
 	Shared  bool
 }
@@ -185,7 +187,7 @@ type Next struct {
 	FixedBeforehand bool       `json:"fixed_beforehand"`
 	Filter          *FilterUse `json:"filter,omitempty"`
 
-	// ClosedForm has the ε of the paper's Theorem simpleF, for comparison.
+	// ClosedForm has the ε of the same rounds by the paper's Theorem simpleF, for comparison.
 	ClosedForm ClosedFormBeside `json:"closed_form"`
 
 	// Feasible reports whether some batch size meets the target ε. Then Run has the next rounds, with the largest
@@ -193,9 +195,10 @@ type Next struct {
 	// all rounds were fixed beforehand, the ε that the accountant computes. Composed is the ε that the accountant
 	// computes for all rounds as if they were fixed beforehand; it is nil if the accountant gives no answer. If no
 	// batch size meets the target, Reason says why, and Run is nil.
-	Feasible bool      `json:"feasible"`
-	Reason   string    `json:"reason,omitempty"`
-	Run      *Run      `json:"run,omitempty"` // next rounds of one client
+	Feasible bool   `json:"feasible"`
+	Reason   string `json:"reason,omitempty"`
+	// Run has the planned next rounds of each client. It is nil if no batch size meets the target.
+	Run      *Run      `json:"run,omitempty"`
 	Bound    *dp.Bound `json:"bound,omitempty"`
 	Composed *dp.Bound `json:"composed,omitempty"`
 	Clients  int       `json:"clients"`
@@ -216,17 +219,18 @@ type Next struct {
 	past []dp.Event
 }
 
-// UnmarshalJSON returns an error. The JSON of a Next does not contain the past rounds, so a Next that
-// is read back would lose them.
+// UnmarshalJSON always returns an error: a Next cannot be read from JSON. Its JSON does not contain the past rounds,
+// so a Next that is read back would forget what they cost. Save [Next.History] instead.
 func (p *Next) UnmarshalJSON([]byte) error {
 	return errors.New("a next leg cannot be read back, because its JSON has no past rounds: write its History, " +
 		"and read that by ReadHistory")
 }
 
-// Choice is a batch size that [Replan] considers for the next rounds, with the ε that they would cost.
+// Choice is one of the batch sizes that [Replan] tries for the next rounds, with the ε that all rounds would then
+// have.
 type Choice struct {
 	SampleSize int `json:"sample_size"` // batch size s_j of the next rounds
-	Rounds     int `json:"rounds"`      // number of next rounds of one client, T_j = ⌈K_j/s_j⌉, to compute K_j gradients
+	Rounds     int `json:"rounds"`      // number of next rounds of each client, T_j = ⌈K_j/s_j⌉, to compute K_j gradients
 	// EpsilonUpper is the ε of all rounds, past and next, with this batch size. With a filter, it is the least ε of a
 	// filter that lets all of them through. It is nil if there is none.
 	EpsilonUpper *float64 `json:"epsilon_upper"`

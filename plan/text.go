@@ -463,7 +463,7 @@ func (c *Calibration) answer() string {
 	return fmt.Sprintf("The most rounds are T = %d", c.Steps)
 }
 
-// Statement returns the privacy statement of the calibration.
+// Statement returns the privacy statement of the calibrated rounds, to publish with their ε.
 func (c *Calibration) Statement() string {
 	return fmt.Sprintf("Privacy. %s T = %d counts the rounds of all clients that hold the record.",
 		claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
@@ -511,8 +511,8 @@ func (f *Frontier) WriteText(w io.Writer) error {
 	return t.writeTo(w)
 }
 
-// WriteText writes the plan of the next rounds, its ε by the filter and by other accountants, the batch sizes that
-// were considered, and the privacy statement.
+// WriteText writes the result as text for people: the plan of the next rounds, the ε of all rounds by the filter (the
+// budget that limits them) and by other accountants, the batch sizes that were tried, and the privacy statement.
 func (p *Next) WriteText(w io.Writer) error {
 	if err := p.made(); err != nil {
 		return err
@@ -607,8 +607,8 @@ func closedText(eps *float64) string {
 	return "ε ≤ " + up(*eps, 5)
 }
 
-// Statement returns the privacy statement of all rounds, past and next. If no next rounds are possible, it says that
-// there is no guarantee.
+// Statement returns the privacy statement of all rounds, past and next, to publish with their ε. If no next rounds
+// are possible, it says that there is no guarantee.
 func (p *Next) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: there is no next leg (%s).", p.Reason)

@@ -27,7 +27,7 @@ type Allowed struct {
 	// sizes above s may also be within the budget, and a few below s may not, because whole rounds rarely compute
 	// exactly K gradients.
 	LargestSample *Setting `json:"largest_sample,omitempty"`
-	// LeastNoise is the plan's run, with the least σ that is within the budget.
+	// LeastNoise is the plan's run with less noise: with the least σ that the accountant allows within the budget.
 	LeastNoise *Setting `json:"least_noise,omitempty"`
 }
 
@@ -36,7 +36,7 @@ type Allowed struct {
 type Setting struct {
 	Sigma        float64 `json:"sigma"`
 	SampleSize   int     `json:"sample_size"` // batch size; the mean batch size if batch sizes vary (see [Plan])
-	Rounds       int     `json:"rounds"`      // number of rounds of one client
+	Rounds       int     `json:"rounds"`      // number of rounds of each client
 	EpsilonLower float64 `json:"epsilon_lower"`
 	EpsilonUpper float64 `json:"epsilon_upper"`
 }

@@ -225,8 +225,8 @@ func (h Head) ByEvidence() string {
 	return fmt.Sprintf("the model is %v, %s", h, evidence)
 }
 
-// ComparedText returns a text that says which model and features were chosen, and why. compared is the result of
-// [Compare], and metric is the metric of its accuracies, see train.Spec.Metric.
+// ComparedText returns a text for the user that says which model and features were chosen, and why. compared is the
+// result of [Compare], and metric names what its accuracies measure, see train.Spec.Metric.
 func ComparedText(metric string, compared []Compared) string {
 	best := compared[0]
 	var parts []string

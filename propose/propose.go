@@ -126,7 +126,7 @@ type Options struct {
 type Infeasible struct {
 	Reason   string   // why no setting meets the request
 	Remedies []string // changes of the request; each one would be enough; may be empty
-	Accuracy float64  // largest predicted accuracy within the request; 0 if unknown
+	Accuracy float64  // the best accuracy that is predicted within the request; 0 if unknown
 	Epsilon  float64  // an ε, larger than the requested one, that would be enough; 0 if unknown
 }
 

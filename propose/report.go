@@ -19,7 +19,7 @@ import (
 	"proactivedp/train"
 )
 
-// Prediction is the predicted accuracy of a setting.
+// Prediction is the predicted accuracy of a training, with an interval.
 type Prediction struct {
 	Accuracy float64 `json:"predicted_accuracy"`
 	// Low and High are the ends of an interval that should contain the test accuracy of a training with this setting
@@ -39,8 +39,8 @@ func (p Prediction) interval(m models.Metric) string {
 	return decimal.FixedDown(p.Low, 3) + "–" + decimal.FixedUp(p.High, 3)
 }
 
-// Proposal is a setting for training, with its predicted accuracy, its certified ε, and its amount of
-// work.
+// Proposal is one of the settings that [Propose] found: a complete setting for a training, with its predicted
+// accuracy, its certified ε, and its amount of work.
 type Proposal struct {
 	Rank    int        `json:"rank"`
 	Setting train.Spec `json:"setting"` // a complete spec for training
@@ -88,7 +88,7 @@ type Report struct {
 	TargetEpsilon float64 `json:"target_epsilon"`
 	// Group is the largest number of records of one person; 0 if ε is for a record. See train.Spec.AtMost.
 	Group int `json:"group,omitempty"`
-	// Metric is the metric of all accuracies; "" is the accuracy.
+	// Metric names what all accuracies of the report measure, see train.Spec.Metric; "" is the accuracy itself.
 	Metric         string       `json:"metric,omitempty"`
 	TargetAccuracy float64      `json:"target_accuracy,omitempty"`
 	Delta          float64      `json:"delta"`

@@ -24,7 +24,7 @@ type Grid struct {
 	Averages  []string  `json:"averages"`
 }
 
-// Validate returns an error for every empty list, because then there would be no combination.
+// Validate returns an error that names every list without a value, because the grid then has no settings.
 func (g Grid) Validate() error {
 	var errs []error
 	for _, l := range []struct {
@@ -93,7 +93,7 @@ func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.S
 	return all, nil
 }
 
-// Predicted is a setting and the accuracy that its proxies predict.
+// Predicted is a setting of a [Study] with the accuracy that its proxies (cheaper trainings) predict.
 type Predicted struct {
 	Setting train.Spec
 	Prediction

@@ -48,15 +48,16 @@ func (tau AtMost) Permits(k, i int) bool { return k >= i-int(tau) }
 
 func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
 
-// Unlimited is a [Delay] that never makes a client wait: Permits is always true, whatever global model the client
-// has.
+// Unlimited is a [Delay] with which no client ever waits: it may compute any round, however old its newest global
+// model is.
 type Unlimited struct{}
 
 func (Unlimited) Permits(int, int) bool { return true }
 
 func (Unlimited) String() string { return "unlimited" }
 
-// ByClient is a [Delay] with a separate limit τ ≥ 0 for each client, see [AtMost].
+// ByClient is a [Delay] with a separate limit for each client: element c is the largest number τ ≥ 0 of rounds that
+// client c may run ahead of its newest global model, see [AtMost].
 type ByClient []int
 
 // Permits reports whether every client may compute round i if its newest global model is v̂_k (with all rounds below
@@ -68,8 +69,9 @@ func (taus ByClient) For(client int, _ []int) Delay { return AtMost(taus[client]
 
 func (taus ByClient) String() string { return "clients:" + joined(taus) }
 
-// ByRound is a [Delay] with a separate limit τ ≥ 0 for each round i, see [AtMost]. Element i is the limit of round i,
-// and the last element is also the limit of all later rounds.
+// ByRound is a [Delay] with a separate limit for each round: element i is the largest number τ ≥ 0 of rounds by which
+// a client may be ahead of its newest global model when it begins round i, see [AtMost]. The last element is also the
+// limit of all later rounds.
 type ByRound []int
 
 // Permits reports whether a client whose newest global model is v̂_k (with all rounds below k) may compute round i:

@@ -17,9 +17,9 @@ const (
 	UpdateArrives     // the server receives a client's update; it drops a second copy
 	BroadcastSent     // the server sends the global model to all clients or, when a client returns, to that client
 	BroadcastArrives  // a client receives a global model, and drops it if it has a newer one
-	MessageLost       // a message is lost on its way, or arrives at a client that is away
+	MessageLost       // a message is lost on its way, or because its client is away
 	MessageResent     // a message is sent again after it was lost
-	MessageDuplicated // a message will arrive twice
+	MessageDuplicated // a message that is sent now will arrive twice
 	ClientLeaves
 	ClientReturns
 )
@@ -96,7 +96,7 @@ func (v *Virtual) note(kind HappeningKind, client, number int, down bool) {
 // that the client had when it began the round. With lag 0 nothing was missing.
 type Staleness []int
 
-// Add counts the given number of further rounds, each with the given lag.
+// Add counts further rounds with the given lag (see [Staleness]); rounds is their number.
 func (s *Staleness) Add(lag, rounds int) {
 	for len(*s) <= lag {
 		*s = append(*s, 0)
@@ -104,10 +104,10 @@ func (s *Staleness) Add(lag, rounds int) {
 	(*s)[lag] += rounds
 }
 
-// Max returns the largest lag, or 0 if there was no round.
+// Max returns the largest lag of a round (see [Staleness]), or 0 if there was no round.
 func (s Staleness) Max() int { return max(0, len(s)-1) }
 
-// Mean returns the mean lag, or 0 if there was no round.
+// Mean returns the mean lag over all rounds (see [Staleness]), or 0 if there was no round.
 func (s Staleness) Mean() float64 {
 	sum, rounds := 0, 0
 	for lag, n := range s {

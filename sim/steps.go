@@ -22,7 +22,8 @@ const (
 	NoDecay     Decay = "constant" // η₀ in all rounds
 )
 
-// These schedules lower the step size to 0 at the end of the training. They are not in the paper, and do not use β.
+// These schedules lower the step size to 0 at the end of the training. They are not in the paper, and do not use β. t
+// is the number of gradients before the round, and K their number in the whole training (see [Decay]).
 const (
 	ZeroDecay   Decay = "zero"   // η₀(1−t/K)
 	CosineDecay Decay = "cosine" // η₀(1+cos(πt/K))/2 (Loshchilov, Hutter, arXiv 1608.03983, without restarts)

@@ -24,8 +24,8 @@ type Engine struct {
 	// URL is the URL of a broker that runs elsewhere, such as tls://host:4222 (see [CheckURL]). If it is "", Start
 	// starts a broker as the other fields say.
 	URL string
-	// Listen is the HOST:PORT at which the started broker listens. Port 0 selects a free port. If it
-	// is "", only this process can use the broker.
+	// Listen is the HOST:PORT at which the started broker accepts connections. Port 0 selects a free port. If it is
+	// "", only this process can use the broker.
 	Listen   string
 	StoreDir string // folder in which the started broker stores the messages; it is created if it does not exist
 	// Sync is how long the started broker may wait before it flushes an acknowledged message to disk. 0 means that
@@ -41,8 +41,8 @@ type Engine struct {
 	Log func(level, text string)
 }
 
-// Permissions lists the subjects (names of messages in NATS) under which a user may publish, and the subjects to
-// which the user may subscribe. A subject may have the wildcards of NATS, * and >.
+// Permissions lists what a user may do at the broker: the subjects (names of messages in NATS) under which the user
+// may publish, and those to which the user may subscribe. A subject may have the wildcards of NATS, * and >.
 type Permissions struct{ Publish, Subscribe []string }
 
 // Validate returns one error that lists every field outside its range.
@@ -119,7 +119,7 @@ func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
 	return c.MaxPayload(), nil
 }
 
-// MinKey is the smallest length of Engine.Key, in bytes.
+// MinKey is the smallest length of the encryption key Engine.Key, in bytes.
 const MinKey = 16
 
 // checkListen returns an error if the broker must not listen at e.Listen.

@@ -61,8 +61,9 @@ func LogUnreachable(log *slog.Logger) func(error) {
 	return func(err error) { log.Warn("the broker cannot be reached", "error", err) }
 }
 
-// CheckConn returns an error if the connection c is closed for good, or if its broker does not accept messages of
-// need bytes. Call it from time to time: the limit can change if the broker gets a new configuration or is replaced.
+// CheckConn returns an error if the connection c is closed for good, or if its broker does not accept messages of the
+// length need, in bytes. Call it from time to time: the limit can change if the broker gets a new configuration or is
+// replaced.
 func CheckConn(c *nats.Conn, need int64) error {
 	if c.IsClosed() {
 		return fmt.Errorf("the broker has ended the connection: %w", c.LastError())

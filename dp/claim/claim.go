@@ -38,8 +38,7 @@ type Claim struct {
 	Accountant string       `json:"accountant"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
-	// Group is the largest number of records of a person, if the claim is for a person and not for a
-	// record; otherwise 0.
+	// Group is k if the claim protects a person with up to k records. It is 0 if the claim protects a record.
 	Group       int    `json:"group,omitempty"`
 	DatasetSize int    `json:"dataset_size"`      // number of records that one client holds
 	Rounds      int    `json:"rounds"`            // number of rounds that the ε counts; 2^63-1 means at least that many

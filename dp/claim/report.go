@@ -20,7 +20,7 @@ type View struct {
 	Delta        float64  `json:"delta"`
 	// Kind says what ε guarantees, such as dp.Interval. It is absent in JSON if no ε is claimed.
 	Kind        dp.Kind `json:"kind,omitempty"`
-	Group       int     `json:"group,omitempty"` // largest number of records of one person, if ε is for a person; see Claim
+	Group       int     `json:"group,omitempty"` // k if ε protects a person with up to k records; otherwise 0
 	DatasetSize int     `json:"dataset_size"`
 	Rounds      int     `json:"rounds"`
 	GradComps   int     `json:"grad_computations"`
@@ -57,7 +57,7 @@ type Report struct {
 	Kind      dp.Kind      `json:"kind,omitempty"`
 	Adjacency dp.Adjacency `json:"adjacency"`
 	Sampling  dp.Sampling  `json:"sampling"`
-	Group     int          `json:"group,omitempty"` // largest number of records of one person, if all claims are for a person; see Claim
+	Group     int          `json:"group,omitempty"` // k if all claims protect a person with up to k records; otherwise 0
 	Reason    string       `json:"reason,omitempty"`
 	PerClient View         `json:"per_client"`
 	PerRecord View         `json:"per_record"`
@@ -65,8 +65,9 @@ type Report struct {
 	// budget.
 	ClosedForm *ClosedForm `json:"closed_form,omitempty"`
 	Certified  Privacy     `json:"certified"`
-	// Noise lists the names of the clients' sources of noise, each once. Simulation is true if one of them
-	// is a numbered seed: then nothing is protected.
+	// Noise lists the public names of the seeds or secrets from which the clients drew their noise, each once.
+	// Simulation is true if one of them is a numbered seed: whoever knows the number can subtract the noise, so
+	// nothing is protected.
 	Noise      []rng.Name `json:"noise,omitempty"`
 	Simulation bool       `json:"simulation,omitempty"`
 	// Sum is the end of a sentence of the privacy statement: by how much one record can change the computed sum of

@@ -73,8 +73,8 @@ func Noted(statement string, notes []string) string {
 	return statement + " The rounds' reports add: " + strings.Join(notes, "; ") + "."
 }
 
-// Line returns a short form of [Statement] for a record on one line: the bound, adjacency, sampling,
-// the accountant, and the source of the noise.
+// Line returns the short form of [Statement], one line for output: the bound, whom it protects, adjacency, sampling,
+// the accountant, and where the noise comes from.
 func Line(b dp.Bound, events ...dp.Event) string {
 	if err := describable(b, events); err != nil {
 		return "Privacy: no ε for a record: " + message.OneLine(err)
@@ -123,7 +123,7 @@ func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 		"not covered.", events)
 }
 
-// Orders returns the Rényi orders of a filter (see rdp.Filter) as text, separated by commas.
+// Orders returns the Rényi orders of a filter (a privacy budget, see rdp.Filter) as text, separated by commas.
 func Orders(orders []float64) string {
 	names := make([]string, len(orders))
 	for i, alpha := range orders {
@@ -184,9 +184,9 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 // described is the largest number of events that are described one by one.
 const described = 3
 
-// Rounds describes the events in words. It describes up to three events one by one. It describes more
-// events together, with the range of their rates and noise multipliers, rounded outwards. If no event is a
-// round of training, it describes all of them one by one. The events must be valid.
+// Rounds describes events in words, for a privacy statement: number of rounds, rates and noise. Up to three events
+// are described one by one. More events are described together, with the range of their rates and noise multipliers,
+// rounded outwards. If no event is a round of training, all are described one by one. The events must be valid.
 func Rounds(events []dp.Event) string {
 	noun := "release"
 	if slices.ContainsFunc(events, func(e dp.Event) bool { return e.Other == "" }) {
@@ -418,14 +418,15 @@ func Short(b *dp.Bound) string {
 	return fmt.Sprintf("ε ≤ %s", up(b.EpsilonUpper))
 }
 
-// WriteText writes the report's claim per record to w as one line. It rounds ε and δ up.
+// WriteText writes one line to w: the ε of a record that the report claims, with δ. It rounds ε and δ up. For the
+// full text use WriteStatement.
 func (r Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         %s\n", r.Line())
 	return err
 }
 
-// Line returns the report's claim per record as one line: ε, δ, adjacency, sampling, the accountant, and
-// whether the noise is that of a simulation.
+// Line returns one line about the ε of a record that the report claims: ε, δ, adjacency, sampling, the accountant,
+// and whether the noise is that of a simulation.
 func (r Report) Line() string {
 	if r.EpsilonUpper == nil {
 		if r.Reason == "" {

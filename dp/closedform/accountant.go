@@ -60,9 +60,9 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return epsilonBound(a, eps, delta), nil
 }
 
-// Delta returns the δ of the events at the given ε, as dp.Accountant requires: the smallest δ for which the theorem's
-// conditions hold. The conditions are verified at that δ, which is rounded up as in [MinEpsilon]. The result is at
-// least MinDelta. Its Bound is of kind dp.Upper.
+// Delta returns the δ of the events at the given ε, as dp.Accountant requires: the smallest δ for which the
+// conditions of the paper's Theorem simpleF hold. The conditions are verified at that δ, which is rounded up as in
+// [MinEpsilon]. The result is at least MinDelta. Its Bound is of kind dp.Upper.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err

@@ -15,9 +15,11 @@ import (
 //
 // Make one with [MomentsOfEvents]. It rounds Ŝ₂ and Ŝ₃ up, by the rounding error of their sums.
 type Moments struct {
-	Rounds     float64 // number of rounds T
-	MaxRate    float64 // largest sample rate max q_i, in (0, 1)
-	S1, S2, S3 float64 // averages Ŝ₁ = k/T (k epochs), Ŝ₂ and Ŝ₃
+	Rounds  float64 // number of rounds T
+	MaxRate float64 // largest sample rate max q_i, in (0, 1)
+	// S1, S2 and S3 are the averages Ŝ₁, Ŝ₂ and Ŝ₃ of [Moments]. S1 is the mean sample rate, k/T for k epochs in T
+	// rounds.
+	S1, S2, S3 float64
 }
 
 // Epochs returns the number of epochs, k = T·Ŝ₁ = Σq_i.
@@ -34,9 +36,9 @@ func (m Moments) Rho() float64 { return m.S1 / m.S2 * (m.S3 / m.S2) }
 // constant ρ̂, an argument of [C]. It is below 1.
 func (m Moments) RhoHat() float64 { return m.S1 / m.S2 * m.S1 }
 
-// MomentsOfEvents returns the [Moments] of all rounds of the events, and their smallest noise multiplier.
-// The error wraps dp.ErrNotCovered if an event is not Poisson sampling under add-or-remove adjacency, or
-// uses all records.
+// MomentsOfEvents returns the [Moments] (averages of the sample rates) of all rounds of the events, and their
+// smallest noise multiplier. The error wraps dp.ErrNotCovered if an event is not Poisson sampling under add-or-remove
+// adjacency, or uses all records.
 func MomentsOfEvents(events []dp.Event) (Moments, float64, error) {
 	return momentsOf(events, asked{})
 }

@@ -13,8 +13,8 @@ import (
 const (
 	MinDelta = 1e-300 // least δ; δ must also be below 1
 	MaxN     = 1 << 53
-	// MinSigma is slightly above √2. At √2 and below, Theorem simpleF gives no ε. Between √2 and MinSigma, rounding
-	// would make ε noticeably larger.
+	// MinSigma is the least noise multiplier σ for accounting and planning. It is slightly above √2: at √2 and below,
+	// the paper's Theorem simpleF gives no ε, and between √2 and MinSigma rounding would make ε noticeably larger.
 	MinSigma = 1.4142136
 	// MaxSigma is the largest noise multiplier for accounting and planning.
 	MaxSigma = 1e6

@@ -47,7 +47,8 @@ func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 // budget then does not change.
 var ErrBudgetSpent = errors.New("budget spent")
 
-// Task is a training that a [Budget] has recorded, with its epochs and its cost.
+// Task is a training that a [Budget] has recorded, with its number of epochs and its cost. All tasks of a Budget
+// share its (ε, δ).
 type Task struct {
 	Name   string
 	Epochs float64 // number of epochs k = Σq_i, the sum of the sample rates of its rounds
@@ -89,9 +90,9 @@ type Budget struct {
 	ledger     dp.Ledger
 }
 
-// NewBudget returns an unspent budget for a data set of n records. n must be in [1, MaxN], ε in
-// [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps dp.ErrNotCovered if σ_eq(ε, δ) is outside
-// [MinSigma, MaxSigma].
+// NewBudget returns a budget for several trainings on a data set of n records, of which nothing is spent. n must be
+// in [1, MaxN], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps dp.ErrNotCovered if the least noise
+// multiplier of this budget, [Sigma] of (ε, δ), is outside [MinSigma, MaxSigma].
 func NewBudget(n int, eps, delta float64) (*Budget, error) {
 	if err := errors.Join(checkN(n), checkEpsilon(eps), checkDelta(delta)); err != nil {
 		return nil, err
@@ -107,8 +108,8 @@ func NewBudget(n int, eps, delta float64) (*Budget, error) {
 // the function [Sigma] computes.
 func (b *Budget) Sigma() float64 { return b.sigma }
 
-// MaxSize returns the largest batch size that a round of any task (training) may have: N/(e·σ_eq) rounded down, with
-// σ_eq from [Budget.Sigma]. It may be 0.
+// MaxSize returns the largest batch size that a round of any task (training) of the budget may have. It is N/(e·σ_eq)
+// rounded down, with σ_eq from [Budget.Sigma], and may be 0: then no training is possible.
 func (b *Budget) MaxSize() int { return int(b.maxRate() * float64(b.n)) }
 
 func (b *Budget) maxRate() float64 { return (1 - 2*slack) / (math.E * b.sigma) }

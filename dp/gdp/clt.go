@@ -7,8 +7,8 @@ import (
 	"proactivedp/dp"
 )
 
-// MinSigma and MaxSigma are the limits of the noise multiplier σ in MuPoisson and MuUniform, ends
-// included. Below MinSigma, e^{1/σ²} overflows float64. Above MaxSigma, the formulas lose their digits
+// MinSigma and MaxSigma are the limits of the noise multiplier σ in [MuPoisson] and [MuUniform]. The limits
+// themselves are allowed. Below MinSigma, e^{1/σ²} overflows float64. Above MaxSigma, the formulas lose their digits
 // to cancellation.
 const (
 	MinSigma = 0.04

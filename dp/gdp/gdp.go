@@ -17,8 +17,8 @@ const (
 	MinDelta = 1e-300 // the least δ, still a normal float64; δ must be below 1
 )
 
-// LeastExact is the least result of [Delta] that has full accuracy: the least normal float64. A smaller
-// result has few digits and may be 0, although the true δ is never 0 for μ > 0.
+// LeastExact is the smallest result of [Delta] that has its full accuracy: the least normal float64. A smaller result
+// has few digits and may be 0, although the true δ is never 0 for μ > 0. Use [LogDelta] then.
 const LeastExact = 0x1p-1022
 
 // Delta returns the δ of a μ-GDP release at ε: the least δ such that every such release is (ε, δ)-differentially
@@ -63,8 +63,9 @@ func LogDelta(mu, eps float64) float64 {
 // < 2, and R' is smooth in between.
 const quadratureNodes = 12
 
-// Epsilon returns the smallest ε ≥ 0 such that μ-GDP implies (ε, δ)-differential privacy. It is rounded up
-// so that LogDelta(μ, ε) ≤ ln δ. μ must be in [0, Largest] and δ in [MinDelta, 1).
+// Epsilon returns the ε of a μ-GDP release at δ: the smallest ε ≥ 0 such that every such release is (ε,
+// δ)-differentially private. It is rounded up so that LogDelta(μ, ε) ≤ ln δ. μ must be in [0, Largest] and δ in
+// [MinDelta, 1).
 func Epsilon(mu, delta float64) (float64, error) {
 	if err := errors.Join(dp.CheckRange("mu", mu, 0, Largest), dp.CheckDelta(delta, MinDelta)); err != nil {
 		return 0, err
@@ -86,9 +87,10 @@ func Epsilon(mu, delta float64) (float64, error) {
 	return eps, nil
 }
 
-// Mu returns the largest μ such that μ-GDP implies (ε, δ)-differential privacy. It is rounded down so that
-// LogDelta(μ, ε) ≤ ln δ. Use it to find the noise for a budget: one round on all records with σ ≥ 1/μ
-// meets the budget under add-or-remove adjacency. ε must be in [0, Largest] and δ in [MinDelta, 1).
+// Mu is the inverse of [Epsilon]: it returns the largest μ such that every μ-GDP release is (ε, δ)-differentially
+// private. It is rounded down so that LogDelta(μ, ε) ≤ ln δ. Use it to find the noise for a budget: one round on all
+// records with σ ≥ 1/μ meets the budget under add-or-remove adjacency. ε must be in [0, Largest] and δ in [MinDelta,
+// 1).
 func Mu(eps, delta float64) (float64, error) {
 	if err := errors.Join(dp.CheckRange("epsilon", eps, 0, Largest), dp.CheckDelta(delta, MinDelta)); err != nil {
 		return 0, err

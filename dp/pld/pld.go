@@ -42,8 +42,9 @@ var _ dp.Accountant = Accountant{}
 // Name returns "pld".
 func (Accountant) Name() string { return "pld" }
 
-// Epsilon returns the ε of the events at δ in [MinDelta, 1), as dp.Accountant requires. The Bound is of kind dp.Exact
-// if a closed form exists, dp.Upper if no lower end is known or wanted (see UpperEnd), and otherwise dp.Interval.
+// Epsilon returns the ε of the events at δ in [MinDelta, 1), as dp.Accountant requires. The Bound is usually an
+// interval (dp.Interval). It is dp.Exact if a formula gives ε, and dp.Upper if no lower end is known or wanted (see
+// UpperEnd).
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	bad := dp.CheckDelta(delta, MinDelta)
 	if delta > 0 && delta < MinDelta {
@@ -69,8 +70,8 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 }
 
 // Delta returns the δ of the events at ε in [0, MaxEpsilon], as dp.Accountant requires. The Bound has the same kind
-// as that of Epsilon, with one exception: if a closed form exists but δ is too small for a normal float64, the kind
-// is dp.Upper. The reported δ is never 0.
+// as that of Epsilon, with one exception: if a formula gives δ but δ is too small for a normal float64, the kind is
+// dp.Upper. The reported δ is never 0.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	bounds, err := a.deltas(ctx, events, []float64{epsilon}, maxWork, unlimited)
 	if err != nil {

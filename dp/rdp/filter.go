@@ -29,7 +29,7 @@ type Limits struct {
 	Orders []float64 `json:"orders"`
 }
 
-// MaxOrders is the largest number of Rényi orders that a Filter may use.
+// MaxOrders is the largest number of Rényi orders that [Limits].Orders of a [Filter] may list.
 const MaxOrders = 64
 
 // Validate returns one error that lists every field of l outside its range.
@@ -146,7 +146,8 @@ type Filter struct {
 	lastDivergences []float64
 }
 
-// NewFilter returns a filter with these limits, of which nothing is spent. The error is that of [Limits.Validate].
+// NewFilter returns a filter, a privacy budget for rounds that are chosen during a training, with these limits.
+// Nothing of it is spent. The error is that of [Limits.Validate].
 func NewFilter(l Limits) (*Filter, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err

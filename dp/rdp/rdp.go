@@ -47,19 +47,17 @@ const (
 	maxExcess = 1e10
 )
 
-// Accountant adds up the Rényi divergences of rounds and converts the sum to ε or δ at the best order. Its
-// Bounds are of kind dp.Upper.
+// Accountant computes ε and δ by Rényi differential privacy: it adds up the Rényi divergences of rounds, for every
+// order, and converts the sum to ε or δ at the best order. Its Bounds are of kind dp.Upper.
 //
-// It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples under
-// replace-one. It also covers releases that are not rounds (dp.Other), alone or together with rounds. All events
-// must have the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered
-// for other pairs of sampling and adjacency, events of different pairs, no events, σ outside [MinSigma,
-// MaxSigma], and q below MinRate.
+// It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples under replace-one.
+// It also covers releases that are not rounds (dp.Other), alone or together with rounds. All events must have the
+// same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered for other pairs of
+// sampling and adjacency, events of different pairs, no events, σ outside [MinSigma, MaxSigma], and q below MinRate.
 //
-// If there are more than 768 different rounds, similar rounds are grouped, and each group is counted at a
-// common bound. This overstates the cost. In one measurement, with rates that differ by a factor of 16 and
-// noise by a factor of 4, the excess at orders below 10 was at most 3 % under add-or-remove and 36 % under
-// replace-one.
+// If there are more than 768 different rounds, similar rounds are grouped, and each group is counted at a common
+// bound. This overstates the cost. In one measurement, with rates that differ by a factor of 16 and noise by a factor
+// of 4, the excess at orders below 10 was at most 3 % under add-or-remove and 36 % under replace-one.
 type Accountant struct {
 	// Orders restricts the search for the best order to these orders, each in (1, 1e10]. Set it only to compare with
 	// another library, whose accountant has a fixed list of orders. If it is empty, all orders are searched.

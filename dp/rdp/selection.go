@@ -31,8 +31,8 @@ type Selection struct {
 	Gamma float64 `json:"gamma"` // parameter γ of that distribution, in [MinGamma, 1); a smaller γ means more trials
 }
 
-// MaxShape is the largest shape η of a Selection, and MinGamma its least γ. In addition, η·log(1/γ) must
-// be at most 700: otherwise float64 cannot hold the probability that only one trial runs.
+// MaxShape is the largest parameter η (Shape) of a [Selection], and MinGamma the least parameter γ (Gamma). In
+// addition, η·log(1/γ) must be at most 700: otherwise float64 cannot hold the probability that only one trial runs.
 const (
 	MaxShape    = 64
 	MinGamma    = 1e-6

@@ -9,10 +9,10 @@ type Guarantee struct {
 	Delta   float64 `json:"delta"`
 }
 
-// At returns the trade-off function of (ε, δ)-differential privacy at type I error α in [0, 1]: the least
-// type II error that the guarantee leaves an attacker. It is max{0, 1-δ-e^ε·α, e^{-ε}(1-δ-α)} (Dong, Roth,
-// Su 2022, Proposition 2.5). A release has the guarantee if and only if its trade-off curve is nowhere
-// below this one.
+// At returns the trade-off function of (ε, δ)-differential privacy at type I error α (an attacker's false-positive
+// rate) in [0, 1]: the least type II error (false-negative rate) that the guarantee leaves the attacker. It is max{0,
+// 1-δ-e^ε·α, e^{-ε}(1-δ-α)} (Dong, Roth, Su 2022, Proposition 2.5). A release has the guarantee if and only if its
+// trade-off curve is nowhere below this one.
 func (g Guarantee) At(alpha float64) float64 {
 	if !(g.Epsilon >= 0 && g.Delta >= 0 && g.Delta <= 1 && alpha >= 0 && alpha <= 1) {
 		return 0

@@ -20,9 +20,9 @@ type Paper struct {
 	Gamma func(sigma, x float64) (float64, error)
 }
 
-// RoundsFor returns the least number of rounds T for which the paper's Theorem Main gives this ε. By its
-// condition (minT), that is γk²/ε, rounded up, for k epochs and the theorem's constant γ. ε must be
-// positive.
+// RoundsFor returns the least number of rounds T for which the paper's Theorem Main gives the guarantee ε = epsilon.
+// By the theorem's condition on T, that is γk²/ε, rounded up, for k epochs and the theorem's constant γ. epsilon must
+// be positive.
 func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon", epsilon)); err != nil {
 		return 0, err

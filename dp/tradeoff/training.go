@@ -61,8 +61,9 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 	return curves, nil
 }
 
-// Profiler is an accountant that can return δ for many ε in one call, which is faster than one call for each ε.
-// [Training] calls Profile with epsilons in increasing order.
+// Profiler is an accountant that can return δ for many ε in one call, which is faster than one call for each ε; the
+// accountant of package pld is one. [Training] uses its method Profile, with epsilons in increasing order, and
+// otherwise calls Delta.
 type Profiler interface {
 	Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error)
 }

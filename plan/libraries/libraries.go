@@ -32,14 +32,14 @@ const (
 	Flower     Format = "flower"      // Python code for Flower: clients of a federation that train with Opacus
 	LaTeX      Format = "latex"       // a paragraph and a table for a paper, in LaTeX
 
-	// These short formats are only the few lines to add to a training loop that you already have. The loop keeps its
-	// optimizer.
+	// The short formats (OpacusShort, TFPrivacyShort and JAXPrivacyShort) are only the few lines to add to a training
+	// loop that you already have. The loop keeps its optimizer.
 	OpacusShort     Format = "opacus-short"
 	TFPrivacyShort  Format = "tf-privacy-short"
 	JAXPrivacyShort Format = "jax-privacy-short"
 )
 
-// Formats lists the formats in which a plan can be written: first those of code, then LaTeX. See also [Records].
+// Formats returns the formats of code, and then LaTeX. [Records] returns the other formats.
 func Formats() []Format {
 	return []Format{Opacus, OpacusShort, TFPrivacy, TFPrivacyShort, JAXPrivacy, JAXPrivacyShort, Flower, LaTeX}
 }
@@ -97,9 +97,8 @@ func OfPlan(p *plan.Plan) (Release, error) {
 	return r, r.check()
 }
 
-// OfEvents makes a [Release] of at least one event, from which [Write] writes code for another library. bound is a
-// proved upper bound on the ε that these events cost a record. notes are warnings to repeat in the code, usually the
-// Notes of a plan.History.
+// OfEvents makes a [Release] of at least one event, for [Write]. bound is a proved upper bound on the ε that these
+// events cost a record. notes are warnings that the code repeats, usually the Notes of a plan.History.
 func OfEvents(events []dp.Event, bound dp.Bound, notes ...string) (Release, error) {
 	if len(events) == 0 {
 		return Release{}, fmt.Errorf("no rounds: %w", dp.ErrNotCovered)
@@ -153,7 +152,8 @@ func (r Release) check() error {
 	return errors.Join(errs...)
 }
 
-// Code is a [Release] in one [Format], such as a program, with notes that a user must know before using it.
+// Code is the result of [Write]: a [Release] (rounds and their ε) in one [Format], for example a Python program, with
+// notes that a user must know before using it.
 type Code struct {
 	Format  Format   `json:"format"`
 	Library string   `json:"library"`           // name and version of the library that the code uses
@@ -241,11 +241,13 @@ func All(r Release) ([]Code, error) {
 // These formats describe rounds for the accountants of other libraries. They are records and not code: use them to
 // compute the ε of a plan there. [Read] reads both formats.
 const (
-	DPAccounting  Format = "dp-accounting"  // the text of an event of dp_accounting, as Python prints it
-	OpacusHistory Format = "opacus-history" // the state of an accountant of Opacus, as JSON
+	// DPAccounting is the text of a DpEvent, the description of rounds in Google's library dp_accounting, as Python
+	// prints it.
+	DPAccounting  Format = "dp-accounting"
+	OpacusHistory Format = "opacus-history" // the state_dict() of an accountant of Opacus, as JSON
 )
 
-// Records lists the formats that are records of rounds for accountants of other libraries, not code.
+// Records returns the formats that are not code but descriptions of rounds for the accountants of other libraries.
 func Records() []Format { return []Format{DPAccounting, OpacusHistory} }
 
 // severalKinds is why a format is refused for rounds of several kinds.

@@ -18,8 +18,8 @@ import (
 // already has it. A client that has finished its T rounds no longer leaves.
 type Churn struct{ Present, Away time.Duration }
 
-// ParseChurn reads the mean times of presence and absence, written "PRESENT,AWAY", such as "1s,100ms". "" is the zero
-// value: no client leaves.
+// ParseChurn reads a [Churn] from text: the mean times of presence and absence of a client, written "PRESENT,AWAY",
+// such as "1s,100ms". "" means that no client leaves.
 func ParseChurn(text string) (Churn, error) {
 	if text == "" {
 		return Churn{}, nil

@@ -24,7 +24,7 @@ import (
 // distribution and says which of the other fields it uses. The rest must be 0.
 type Duration struct {
 	Kind      Family
-	Mean      time.Duration // the mean, for constant, exponential, lognormal and pareto
+	Mean      time.Duration // for constant, exponential, lognormal and pareto: the mean
 	Low, High time.Duration // for uniform: the bounds
 	// Shape is a second parameter. For lognormal it is the standard deviation σ of the logarithm. For pareto it is
 	// the exponent α > 1: a smaller α means more very long durations.
@@ -55,10 +55,11 @@ const (
 	Constant    Family = "constant"    // constant:MEAN
 	Exponential Family = "exponential" // exponential:MEAN
 	Uniform     Family = "uniform"     // uniform:LOW,HIGH
-	Lognormal   Family = "lognormal"   // lognormal:MEAN,SIGMA
-	Pareto      Family = "pareto"      // pareto:MEAN,ALPHA, with a heavy tail: P(X > x) = (x₀/x)^α, x₀ = MEAN·(α−1)/α, α > 1
-	Traced      Family = "trace"       // trace:FILE, measured durations from a file, see Trace
-	Own         Family = "own"         // a custom Distribution in Duration.Own; ParseDuration cannot read this family
+	Lognormal   Family = "lognormal"   // lognormal:MEAN,SIGMA, where SIGMA is the standard deviation of the logarithm
+	// Pareto is written pareto:MEAN,ALPHA. It has a heavy tail: P(X > x) = (x₀/x)^α for x ≥ x₀ = MEAN·(α−1)/α and α > 1.
+	Pareto Family = "pareto"
+	Traced Family = "trace" // trace:FILE, measured durations from a file, see Trace
+	Own    Family = "own"   // a custom Distribution in Duration.Own; ParseDuration cannot read this family
 )
 
 // MaxDuration is the largest mean or bound of a [Duration], and the largest duration in a trace: one hour of

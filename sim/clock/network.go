@@ -11,7 +11,7 @@ import (
 // once.
 type Network struct {
 	Loss      float64       // probability in [0, MaxLoss] that a message is lost each time it is sent
-	Resend    time.Duration // time after which a lost message is sent again
+	Resend    time.Duration // time after the sending of a lost message until it is sent again
 	Duplicate float64       // probability that a message that is not lost arrives twice, in [0, 1]
 }
 

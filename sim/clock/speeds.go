@@ -70,11 +70,11 @@ func (s Speeds) String() string {
 	return strings.Join(list, ",")
 }
 
-// AllOne reports whether all clients have speed 1.
+// AllOne reports whether all clients have speed 1, so that no speeds need to be drawn.
 func (s Speeds) AllOne() bool { return s.Kind == "" && s.List == nil }
 
-// Validate returns an error if a field is outside its range. clients is the number of clients in the
-// run.
+// Validate returns an error if a field is outside its range. clients is the number of clients in the run, because
+// List must have a speed for each of them.
 func (s Speeds) Validate(clients int) error {
 	switch {
 	case s.AllOne():
