@@ -12,8 +12,8 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// Command is a further format in which a plan can be printed: the commands that run the plan with this program. The
-// other formats are in package libraries.
+// Command is a format in which a plan can be written, in addition to those of package libraries: the command lines of
+// this program that run the plan. See PlanQuestion.Code.
 const Command libraries.Format = "proactivedp"
 
 // commands returns two commands: one prints this plan, the other prints the cost of its run by every
