@@ -12,37 +12,44 @@ import (
 	"proactivedp/dp/claim"
 )
 
-// AllAccountants is a value of AccountQuestion.Accountant: every accountant (method that computes ε) then answers the
-// question.
+// AllAccountants is a value of AccountQuestion.Accountant: all accountants answer the question, so that their ε can
+// be compared.
 const AllAccountants = "all"
 
-// MostEvents is the largest number of events (kinds of rounds) that a question in JSON may have.
+// MostEvents is the largest number of events (rounds with equal settings) in a question that is given as JSON.
 const MostEvents = 500
 
-// AccountQuestion asks what rounds cost one record in privacy: ε at a given δ, or δ at a given ε. [Account] answers
-// it.
+// AccountQuestion asks what rounds cost a record in privacy: ε at a given δ, or δ at a given ε. [Account] answers it.
 type AccountQuestion struct {
-	Events     []dp.Event `json:"events"`               // rounds, as events. JSON may omit sampling (then poisson) and adjacency (then the usual one for the sampling)
-	File       string     `json:"file,omitempty"`       // text of a file of rounds, see ReadRounds; may be given instead of Events
-	Delta      float64    `json:"delta,omitempty"`      // δ in (0, 1); the answer is then ε
-	Epsilon    *float64   `json:"epsilon,omitempty"`    // ε, at least 0; may be given instead of Delta, and the answer is then δ
-	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or AllAccountants, which "" also means
-	Accuracy   float64    `json:"accuracy,omitempty"`   // relative width of the certified intervals of pld; 0 means pld.DefaultAccuracy
-	Notes      []string   `json:"-"`                    // warnings about the events, see plan.History
+	// Events are the rounds. In JSON, the sampling may be left out (then poisson), and the adjacency (then the usual
+	// one for the sampling).
+	Events []dp.Event `json:"events"`
+	// File is the text of a file of rounds, as ReadRounds reads it; give it instead of Events.
+	File       string   `json:"file,omitempty"`
+	Delta      float64  `json:"delta,omitempty"`      // δ in (0, 1) at which ε is asked
+	Epsilon    *float64 `json:"epsilon,omitempty"`    // ε at which δ is asked, at least 0; give it instead of Delta
+	Accountant string   `json:"accountant,omitempty"` // one of AccountantNames; AllAccountants or "" means all of them
+	// Accuracy is the width of the intervals of the accountant pld, divided by their upper end, see MinAccuracy; 0
+	// means pld.DefaultAccuracy.
+	Accuracy float64 `json:"accuracy,omitempty"`
+	// Notes are the warnings about the events to repeat in the answer, see plan.History.
+	Notes []string `json:"-"`
 }
 
-// Accounting is the answer of one accountant: a bound, or the reason why it gives none.
+// Accounting is the answer of one accountant to an [AccountQuestion]: a bound, or the reason why it gives none. Odds
+// says what the bound means for an attacker.
 type Accounting struct {
-	Bound dp.Bound `json:"-"` // the accountant's answer; its numbers are NaN if Reason says why there is none
+	Bound dp.Bound `json:"-"` // ε or δ as the accountant bounds it; if Reason says why there is none, the numbers are NaN
 	dp.BoundJSON
 	Seconds   float64  `json:"seconds"`
 	Reason    string   `json:"reason,omitempty"`
-	Notes     []string `json:"notes,omitempty"` // warnings about the rounds, see plan.History
+	Notes     []string `json:"notes,omitempty"` // warnings about the rounds that the answer repeats, see plan.History
 	Statement string   `json:"statement,omitempty"`
 	Odds      *Odds    `json:"odds,omitempty"`
 }
 
-// UnmarshalJSON reads the JSON of an Accounting, and also fills in the field Bound.
+// UnmarshalJSON reads an Accounting from JSON. The numbers of Bound, which are keys of the same JSON object, go to
+// the field Bound.
 func (a *Accounting) UnmarshalJSON(text []byte) error {
 	type plain Accounting
 	if err := json.Unmarshal(text, (*plain)(a)); err != nil {
@@ -87,8 +94,8 @@ func (q *AccountQuestion) read() error {
 	return nil
 }
 
-// Account answers an [AccountQuestion]. It returns one [Accounting] for each accountant that was asked. For an
-// accountant that does not cover the rounds, the Accounting has a Reason instead of a bound. If none of the
+// Account answers an [AccountQuestion]. It returns one [Accounting] for each accountant that the question names. For
+// an accountant that does not cover the rounds, the Accounting has a Reason instead of a bound. If none of the
 // accountants covers the rounds, Account returns an error that wraps dp.ErrNotCovered.
 func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	if err := q.read(); err != nil {

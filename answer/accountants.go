@@ -13,13 +13,13 @@ import (
 	"proactivedp/internal/message"
 )
 
-// MinAccuracy and MaxAccuracy limit the accuracy in a question: the relative width of the intervals that
-// package dp/pld certifies.
+// MinAccuracy and MaxAccuracy are the limits of the accuracy in a question: the width of the intervals of ε that the
+// accountant pld certifies, divided by their upper end. A smaller number is more accurate and takes longer.
 const MinAccuracy, MaxAccuracy = 1e-6, 0.5
 
-// Accountants returns every accountant (method that computes ε). The first one gives the sharpest guarantee. The last
-// one, gdp, is an approximation without a guarantee. accuracy is the relative width of the intervals of pld, in
-// [MinAccuracy, MaxAccuracy].
+// Accountants returns all accountants (methods that compute ε). The first one, pld, gives the sharpest guarantee. The
+// last one, gdp, is an approximation without a guarantee. accuracy is the width of the intervals of pld, divided by
+// their upper end, in [MinAccuracy, MaxAccuracy].
 func Accountants(accuracy float64) []dp.Accountant {
 	return []dp.Accountant{
 		pld.Accountant{Accuracy: accuracy}, rdp.Accountant{},
@@ -27,8 +27,8 @@ func Accountants(accuracy float64) []dp.Accountant {
 	}
 }
 
-// Opacus is "prv", the name that Opacus gives its accountant of privacy loss distributions. A question with this name
-// is answered by the accountant pld.
+// Opacus is "prv", the name that the library Opacus gives its accountant. A question may name it, and is then
+// answered by pld, which computes the same quantity with proved bounds.
 const Opacus = "prv"
 
 // AccountantNames lists the names of all accountants.
@@ -41,7 +41,7 @@ func AccountantNames() []string {
 }
 
 // CheckAccuracy returns an error for an accuracy outside [MinAccuracy, MaxAccuracy]. It accepts 0, which means the
-// default accuracy.
+// default.
 func CheckAccuracy(accuracy float64) error {
 	if accuracy == 0 {
 		return nil

@@ -1,10 +1,12 @@
-// Package answer answers planning questions. The commands plan, account, calibrate and tradeoff, the
-// planner page and its server all use it.
+// Package answer answers questions about privacy plans: which plan meets a budget ([Solve]), what rounds cost
+// ([Account]), which noise a budget needs ([Calibrate]), and what an attacker can find out ([Compare]). The commands
+// plan, account, calibrate and tradeoff, the planner page and its server all use it. A question can also be given as
+// JSON, to [JSON].
 //
 //	{"plan": {"n": 50000, "epochs": 10, "epsilon": 3, "delta": 1e-5, "tight": true}}
 //
-// [JSON] answers this question with {"plan": …}, which has the keys of proactivedp plan --json. Go
-// programs call functions such as [Solve] instead.
+// [JSON] answers this question with {"plan": …}, which has the keys of proactivedp plan --json. Go programs call
+// functions such as [Solve] instead.
 package answer
 
 import (
@@ -24,8 +26,8 @@ import (
 // MaxQuestionBytes is the largest size of a question in JSON, in bytes.
 const MaxQuestionBytes = 256 << 10
 
-// Question is one planning question: for a plan, an accounting, a calibration or a trade-off curve.
-// Exactly one of its fields is set.
+// Question is one planning question as JSON, for the function [JSON]: for a plan, an accounting, a calibration or a
+// trade-off curve. Exactly one of its fields is set.
 type Question struct {
 	Plan      *PlanQuestion      `json:"plan,omitempty"`
 	Account   *AccountQuestion   `json:"account,omitempty"`
@@ -33,8 +35,8 @@ type Question struct {
 	Tradeoff  *TradeoffQuestion  `json:"tradeoff,omitempty"`
 }
 
-// Answer is the answer to a [Question]. Exactly one field is set: the one with the same name as the
-// question's, or Error.
+// Answer is what the function [JSON] returns for a [Question]. Exactly one field is set: the one with the same name
+// as the question's, or Error.
 type Answer struct {
 	Plan      *Plan        `json:"plan,omitempty"`
 	Account   []Accounting `json:"account,omitempty"`
@@ -43,28 +45,31 @@ type Answer struct {
 	Error     *Problem     `json:"error,omitempty"`
 }
 
-// These are the values of Problem.Kind, the reasons why a question has no answer.
+// These are the values of Problem.Kind: the kinds of reasons why a question has no answer.
 const (
 	Wrong       = "wrong"       // the question is malformed, or a field is outside its range
 	NotCovered  = "not-covered" // no accountant covers the question
-	Infeasible  = "infeasible"  // no setting meets the budget
+	Infeasible  = "infeasible"  // no value of the number to be found meets the budget
 	Unavailable = "unavailable" // something that the answer needs, such as a data set, is missing
 	Ended       = "ended"       // the time limit has passed, or the caller has cancelled the question
 	Fault       = "fault"       // a bug in this program
 )
 
-// Problem says why a question has no answer. It is also an error.
+// Problem says why a question has no answer, in a form for JSON. It is also an error. [NewProblem] makes one of
+// another error.
 type Problem struct {
-	Kind     string        `json:"kind"`               // one of Wrong, NotCovered, Infeasible, Unavailable, Ended and Fault
-	Problems []string      `json:"problems"`           // all problems that were found, as text
-	Remedies plan.Remedies `json:"remedies,omitempty"` // changes to the question; each of them alone is enough to get an answer
+	Kind     string   `json:"kind"`     // one of Wrong, NotCovered, Infeasible, Unavailable, Ended and Fault
+	Problems []string `json:"problems"` // all problems that were found, as text
+	// Remedies are the changes to the question; each one by itself is enough to get an answer.
+	Remedies plan.Remedies `json:"remedies,omitempty"`
 }
 
 // Error returns the problems, one on each line.
 func (p *Problem) Error() string { return strings.Join(p.Problems, "\n") }
 
-// JSON answers a [Question], given as JSON, with an [Answer] as JSON. It always returns a JSON object. If a key is
-// unknown or repeated, or if the computation panics, the object holds an error.
+// JSON answers a [Question] that is given as JSON, with an [Answer] as JSON. The planner page calls it. It always
+// returns a JSON object: for an unknown or repeated key, or after a panic in the computation, the object has an
+// Error.
 func JSON(ctx context.Context, question []byte) []byte {
 	text, err := json.Marshal(ask(ctx, question))
 	if err != nil {
@@ -174,8 +179,9 @@ func countEvents(events []dp.Event) error {
 	return nil
 }
 
-// NewProblem turns an error into a Problem. If ctx is cancelled, its Kind is Ended. Otherwise the Kind follows from the
-// type of the error. An error that is or wraps a Problem is returned as that Problem.
+// NewProblem turns an error of this package into a [Problem], whose Kind a program can test. If ctx is cancelled, the
+// Kind is Ended. Otherwise it follows from the type of the error, and is Wrong for an unknown type. If err is or
+// wraps a Problem, that Problem is returned.
 func NewProblem(ctx context.Context, err error) *Problem {
 	p := &Problem{Kind: Wrong, Problems: message.Lines(err)}
 	switch infeasible, own := (*plan.Infeasible)(nil), (*Problem)(nil); {

@@ -11,11 +11,13 @@ import (
 )
 
 // CalibrateQuestion asks for one of three numbers: the noise multiplier σ, the sample rate q or the number of rounds
-// T. It gives the other two and a privacy budget. [Calibrate] answers it.
+// T. It gives the other two and a privacy budget, in the fields of plan.Target. [Calibrate] answers it.
 type CalibrateQuestion struct {
 	plan.Target
-	Accountant string  `json:"accountant,omitempty"` // one of AccountantNames; pld if not given
-	Accuracy   float64 `json:"accuracy,omitempty"`   // relative width of the certified intervals of pld; CalibrationAccuracy if not given
+	Accountant string `json:"accountant,omitempty"` // accountant that computes ε, one of AccountantNames; pld if not given
+	// Accuracy is the width of the intervals of the accountant pld, divided by their upper end, see MinAccuracy. 0
+	// means pld.DefaultAccuracy.
+	Accuracy float64 `json:"accuracy,omitempty"`
 }
 
 // Calibration is the answer to a [CalibrateQuestion]: the number that was asked for, the ε of the training with this
@@ -25,10 +27,6 @@ type Calibration struct {
 	Statement string `json:"statement"`
 }
 
-// CalibrationAccuracy is the default of CalibrateQuestion.Accuracy, the relative width of the certified interval of
-// ε.
-const CalibrationAccuracy = plan.Accuracy
-
 // Validate returns one error that lists every field outside its range.
 func (q CalibrateQuestion) Validate() error {
 	_, err := q.accountant()
@@ -36,11 +34,11 @@ func (q CalibrateQuestion) Validate() error {
 }
 
 func (q CalibrateQuestion) accountant() (dp.Accountant, error) {
-	return accountant(cmp.Or(q.Accountant, pld.Accountant{}.Name()), cmp.Or(q.Accuracy, CalibrationAccuracy))
+	return accountant(cmp.Or(q.Accountant, pld.Accountant{}.Name()), q.Accuracy)
 }
 
-// Calibrate answers a [CalibrateQuestion]. If no value of the unknown number meets the budget, it returns a
-// *plan.Infeasible error.
+// Calibrate answers a [CalibrateQuestion] by plan.Calibrate, and adds the privacy statement. If no value of the
+// unknown number meets the budget, the error is a *plan.Infeasible.
 func Calibrate(ctx context.Context, q CalibrateQuestion) (*Calibration, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err

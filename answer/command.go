@@ -1,19 +1,19 @@
 package answer
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
 	"proactivedp/dp"
+	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
 	"proactivedp/plan"
 	"proactivedp/plan/libraries"
 )
 
-// Command is a further format in which a plan can be printed: the commands that run the plan with this program. The
-// other formats are in package libraries.
+// Command is a format in which a plan can be written, in addition to those of package libraries: the command lines of
+// this program that run the plan. See PlanQuestion.Code.
 const Command libraries.Format = "proactivedp"
 
 // commands returns two commands: one prints this plan, the other prints the cost of its run by every
@@ -53,7 +53,9 @@ func (q PlanQuestion) planCommand() string {
 		flags.words = append(flags.words, "--shared")
 	}
 	flags.text("root", q.Root)
-	flags.number("accuracy", q.Accuracy)
+	if q.Accuracy != pld.DefaultAccuracy {
+		flags.number("accuracy", q.Accuracy)
+	}
 	return flags.join("proactivedp plan")
 }
 
@@ -77,7 +79,9 @@ func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	if e.Adjacency != dp.NaturalAdjacency(e.Sampling) {
 		flags.text("adjacency", string(e.Adjacency))
 	}
-	flags.number("accuracy", cmp.Or(q.Accuracy, plan.Accuracy))
+	if q.Accuracy != pld.DefaultAccuracy {
+		flags.number("accuracy", q.Accuracy)
+	}
 	return flags.join("proactivedp account")
 }
 

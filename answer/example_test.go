@@ -20,6 +20,6 @@ func ExampleJSON() {
 	fmt.Println(a.Plan.Verdict)
 	fmt.Printf("%s\n", answer.JSON(context.Background(), []byte(`{"plan": {"n": 50000, "epoch": 10}}`)))
 	// Output:
-	// Feasible: 123 rounds of s = 4096 with σ = 1.55121 cost a record ε ≤ 3 (certified by pld) at δ = 1e-05.
+	// Feasible: 123 rounds of s = 4096 with σ = 1.551216 cost a record ε ≤ 3 (certified by pld) at δ = 1e-05.
 	// {"error":{"kind":"wrong","problems":["unknown field \"epoch\""]}}
 }

@@ -11,13 +11,16 @@ import (
 // falsePositives is the false positive rate at which Odds are given.
 const falsePositives = 0.05
 
-// Odds explain a guarantee by an attack. For each person, an attacker who knows all other records guesses whether the
-// person's record is in the data. Suppose that the attacker guesses "in the data" for the fraction FalsePositive of
-// the people who are not. Then the attacker does so for at most the fraction TruePositive of the people who are.
+// Odds explain a guarantee by an attack. An attacker who knows all other records guesses for each person whether the
+// person's record is in the data. A false positive is a person outside the data of whom the attacker guesses that
+// they are in the data. If the attacker accepts 5 % false positives, they recognise at most the fraction TruePositive
+// of the people in the data.
 type Odds struct {
-	FalsePositive float64 `json:"false_positive"` // fraction of the people outside the data whom the attacker takes for members; always 0.05
-	TruePositive  float64 `json:"true_positive"`  // largest fraction of the people in the data whom the attacker can recognise
-	Accountant    string  `json:"by"`             // name of the accountant whose ε guarantees this
+	// FalsePositive is the fraction of the people outside the data who are taken for members; always 0.05.
+	FalsePositive float64 `json:"false_positive"`
+	// TruePositive is the largest possible fraction of the people in the data who are recognised as members.
+	TruePositive float64 `json:"true_positive"`
+	Accountant   string  `json:"by"` // name of the accountant whose ε proves this
 }
 
 // odds returns the Odds that (ε, δ) guarantees, by Proposition 2.5 of Dong, Roth, Su 2022. It returns

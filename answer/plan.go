@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,17 +11,27 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// MaxPoints is the largest value of PlanQuestion.Points: the number of rows of a frontier (see plan.Plan.Frontier).
+// MaxPoints is the largest value of PlanQuestion.Points, about the number of rows in the table of batch sizes that
+// plan.Plan.Frontier makes.
 const MaxPoints = plan.MaxPoints
 
-// PlanQuestion asks for a plan and, on request, for more information about it. [Solve] answers it.
+// PlanQuestion asks for a plan, by the fields of plan.Request, and on request for more information about it. [Solve]
+// answers it.
 type PlanQuestion struct {
 	plan.Request
-	Sizes    []int   `json:"sizes,omitempty"`    // batch sizes to compare within the same budget; may be given instead of SampleSize
-	Tight    bool    `json:"tight,omitempty"`    // also return what the tight accountant pld allows, and the recommended batch size
-	Points   int     `json:"points,omitempty"`   // approximate number of rows of the frontier, in [2, MaxPoints]; 0 means no frontier
-	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the certified intervals of pld; 0 means plan.Accuracy
-	Code     bool    `json:"code,omitempty"`     // also return the plan as commands of this program, and in the formats of package libraries
+	// Sizes lists batch sizes to compare within the same budget, instead of SampleSize; see plan.Compare.
+	Sizes []int `json:"sizes,omitempty"`
+	// Tight says whether to return also what the accountant pld allows, and the recommended batch size.
+	Tight bool `json:"tight,omitempty"`
+	// Points is about the number of rows of a table with the least noise for several batch sizes (see
+	// plan.Plan.Frontier), in [2, MaxPoints]. 0 means no table.
+	Points int `json:"points,omitempty"`
+	// Accuracy is the width of the intervals of the accountant pld, divided by their upper end, see MinAccuracy. 0
+	// means pld.DefaultAccuracy.
+	Accuracy float64 `json:"accuracy,omitempty"`
+	// Code says whether to return also the commands of this program that run the plan, and code in the formats of
+	// package libraries.
+	Code bool `json:"code,omitempty"`
 }
 
 // Validate returns one error that lists every field outside its range.
@@ -37,11 +46,11 @@ func (q PlanQuestion) Validate() error {
 	return errors.Join(append(errs, q.Request.Validate())...)
 }
 
-// Plan is the answer to a PlanQuestion: a plan, its verdict and privacy statement, and the additional
-// information that was asked for.
+// Plan is the answer to a [PlanQuestion]: a plan, its verdict (one sentence) and privacy statement, and the
+// additional information that was asked for.
 type Plan struct {
 	*plan.Plan
-	Batches    []plan.Batch     `json:"batches,omitempty"` // one row for each of PlanQuestion.Sizes
+	Batches    []plan.Batch     `json:"batches,omitempty"` // least noise and signal for each of PlanQuestion.Sizes
 	Frontier   *plan.Frontier   `json:"frontier,omitempty"`
 	NoFrontier string           `json:"frontier_reason,omitempty"`
 	Verdict    string           `json:"verdict"`
@@ -51,8 +60,8 @@ type Plan struct {
 	Code       []libraries.Code `json:"code,omitempty"`
 }
 
-// Solve answers a [PlanQuestion]. If no settings meet the budget, Solve returns a plan in which Feasible is false,
-// and no error.
+// Solve answers a [PlanQuestion]. If no settings meet the budget, Solve returns no error, and a plan in which
+// Feasible is false and Reason says why.
 func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err
@@ -72,7 +81,7 @@ func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 		q.SampleSize = p.Run.SampleSize
 	}
 	a := &Plan{Plan: p, Batches: batches, Releases: dp.Releases(p.Events()), Statement: p.Statement()}
-	acc := pld.Accountant{Accuracy: cmp.Or(q.Accuracy, plan.Accuracy)}
+	acc := pld.Accountant{Accuracy: q.Accuracy}
 	if q.Tight {
 		if err := errors.Join(p.Tighten(ctx, acc), p.Recommend(ctx)); err != nil {
 			return nil, err

@@ -22,8 +22,8 @@ func (c CurveSummary) gain() string {
 	return shown(c.MaxGain)
 }
 
-// WriteText writes a table of the trade-off curves and the privacy statement. It also lists the curves that are left
-// out, with the reasons.
+// WriteText writes the result as text for people: a table of the trade-off curves, the curves that are left out with
+// the reasons, and the privacy statement.
 func (s *Tradeoff) WriteText(w io.Writer) error {
 	if err := s.made(); err != nil {
 		return err

@@ -23,16 +23,26 @@ var profile = tradeoff.Profile{SmallestDelta: 1e-9, Epsilons: 200}
 // paperGuarantees is the number of (ε, δ) pairs from which the paper's curve is made.
 const paperGuarantees = 400
 
-// TradeoffQuestion asks for trade-off curves of rounds. Such a curve shows which error rates an attacker can reach,
-// who guesses whether a record was used (see package tradeoff). [Compare] answers it.
+// TradeoffQuestion asks for trade-off curves of rounds. An attacker guesses whether a record was used; a curve shows
+// the least possible rate of misses for each rate of false alarms (see package tradeoff). [Compare] answers it.
 type TradeoffQuestion struct {
-	Events   []dp.Event `json:"events"`             // rounds, as events. JSON may omit sampling (then poisson) and adjacency (then the usual one for the sampling)
-	Delta    float64    `json:"delta"`              // δ in (0, 1) at which ε is computed; one of the curves is that of (ε, δ)-differential privacy
-	Target   float64    `json:"target,omitempty"`   // ε_target in (0, 0.5) of the curve from the paper's theorem; 0 means closedform.Epsilon of σ and δ
-	Points   int        `json:"points,omitempty"`   // number of points of a curve, in [3, 100000], in JSON at most 2001; 0 means 101
-	Epsilons int        `json:"epsilons,omitempty"` // number of ε at which pld computes δ, in [2, 1000]; 0 means 200
-	Accuracy float64    `json:"accuracy,omitempty"` // relative width of the certified intervals of pld; 0 means pld.DefaultAccuracy
-	Notes    []string   `json:"-"`                  // warnings about the events, see plan.History
+	// Events are the rounds. In JSON, the sampling may be left out (then poisson), and the adjacency (then the usual
+	// one for the sampling).
+	Events []dp.Event `json:"events"`
+	// Delta is the δ in (0, 1) at which ε is computed. One of the curves shows what this single pair (ε, δ)
+	// guarantees.
+	Delta float64 `json:"delta"`
+	// Target is the ε for which the curve of the paper's theorem is made, in (0, 0.5). 0 means closedform.Epsilon of
+	// σ and δ.
+	Target float64 `json:"target,omitempty"`
+	Points int     `json:"points,omitempty"` // number of points of a curve, in [3, 100000], in JSON at most 2001; 0 means 101
+	// Epsilons is the number of values of ε at which pld computes δ, in [2, 1000]; 0 means 200. More give a better
+	// curve.
+	Epsilons int `json:"epsilons,omitempty"`
+	// Accuracy is the width of the intervals of the accountant pld, divided by their upper end, see MinAccuracy. 0
+	// means pld.DefaultAccuracy.
+	Accuracy float64  `json:"accuracy,omitempty"`
+	Notes    []string `json:"-"` // warnings about the events to repeat in the answer, see plan.History
 }
 
 // Tradeoff is the answer to a [TradeoffQuestion]: the trade-off curves of some rounds, and their privacy statement.
@@ -42,25 +52,29 @@ type TradeoffQuestion struct {
 type Tradeoff struct {
 	Lines tradeoff.Curves `json:"-"`
 
-	Accountant    string         `json:"accountant"` // name of the accountant that computed ε at Delta
-	Adjacency     dp.Adjacency   `json:"adjacency"`
-	Sampling      dp.Sampling    `json:"sampling"`
-	Delta         float64        `json:"delta"`
-	EpsilonLower  float64        `json:"epsilon_lower"`
-	EpsilonUpper  float64        `json:"epsilon_upper"`
-	Mu            *float64       `json:"mu"`             // parameter μ of the Gaussian curve G_μ; nil if that curve is left out
-	TargetEpsilon float64        `json:"target_epsilon"` // ε_target of the curve from the paper's theorem; 0 if that curve is left out
+	Accountant   string       `json:"accountant"` // name of the accountant that computed ε at Delta
+	Adjacency    dp.Adjacency `json:"adjacency"`
+	Sampling     dp.Sampling  `json:"sampling"`
+	Delta        float64      `json:"delta"`
+	EpsilonLower float64      `json:"epsilon_lower"`
+	EpsilonUpper float64      `json:"epsilon_upper"`
+	// Mu is the parameter μ of the curve G_μ by Gaussian differential privacy (package gdp). It is nil if that curve
+	// is left out.
+	Mu *float64 `json:"mu"`
+	// TargetEpsilon is the ε for which the curve of the paper's theorem is made; 0 if that curve is left out.
+	TargetEpsilon float64        `json:"target_epsilon"`
 	Curves        []CurveSummary `json:"curves"`
 	LeftOut       []LeftOut      `json:"left_out"`
-	Notes         []string       `json:"notes,omitempty"` // warnings about the rounds, see plan.History
-	Statement     string         `json:"statement"`
+	// Notes are the warnings about the rounds that the answer repeats, see plan.History.
+	Notes     []string `json:"notes,omitempty"`
+	Statement string   `json:"statement"`
 
 	bound  dp.Bound // what Statement states, with the events, for its one line
 	events []dp.Event
 }
 
-// Curves is the answer to a TradeoffQuestion in JSON: a Tradeoff, the points of its curves, and the
-// Odds that follow from the certified curve.
+// Curves is a [Tradeoff] as the function [JSON] returns it: with the points of its curves (Lines), and what the
+// certified curve means for an attacker (Odds).
 type Curves struct {
 	*Tradeoff
 	Odds  *Odds           `json:"odds,omitempty"`
@@ -75,8 +89,10 @@ type CurveSummary struct {
 	Adjacency  dp.Adjacency  `json:"adjacency"`
 	Sampling   dp.Sampling   `json:"sampling"`
 	Points     int           `json:"points"`
-	MaxGain    float64       `json:"max_gain"` // largest 1-α-β of the points: the largest advantage of an attacker over guessing
-	Alpha      float64       `json:"alpha"`    // α of the point with the largest 1-α-β
+	// MaxGain is the largest 1-α-β of the points: how much better an attacker can be than guessing (0); 1 is no
+	// privacy.
+	MaxGain float64 `json:"max_gain"`
+	Alpha   float64 `json:"alpha"` // rate of false alarms α at the point with the largest 1-α-β
 }
 
 // LeftOut names a curve that is missing in a [Tradeoff], and says why.
@@ -99,8 +115,10 @@ func (q TradeoffQuestion) Validate() error {
 		dp.CheckCount("epsilons", cmp.Or(q.Epsilons, profile.Epsilons), 2, mostEpsilons), dp.CheckEvents(q.Events))...)
 }
 
-// Compare answers a [TradeoffQuestion]. If the accountant pld has no proof for the rounds, it returns an error that
-// wraps dp.ErrNotCovered. If another accountant has none, its curve is left out, with the reason.
+// Compare answers a [TradeoffQuestion] with several curves: those that pld certifies, that of the single pair (ε, δ),
+// that of Gaussian differential privacy and that of the paper's theorem. If pld has no proof for the rounds, it
+// returns an error that wraps dp.ErrNotCovered. Any of the last two curves that does not cover the rounds is left
+// out, with the reason.
 func Compare(ctx context.Context, q TradeoffQuestion) (*Tradeoff, error) { return q.compare(ctx) }
 
 // compare is Compare with additional points at the α of others.

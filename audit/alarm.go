@@ -5,15 +5,16 @@ import (
 	"fmt"
 )
 
-// Alarm is the result of an audit that ends as soon as it finds a fault (see [Alarms]).
+// Alarm is the result of one of the audits that [Alarms] makes: what raised the first alarm, if anything did. An
+// audit ends at its first alarm.
 type Alarm struct {
-	By       string // name of the bound or check that found the fault from the messages alone; "" if none did
-	Replayed bool   // whether the check that knows the seeds had failed by then
+	By       string // bound or check that raised the alarm from the messages that an adversary sees; "" if none did
+	Replayed bool   // whether the check that knows the seeds had failed before the audit ended
 }
 
-// Alarms runs the given number of audits, at least 1, with the seeds o.Seed, o.Seed+1 and so on. An audit ends as
-// soon as it finds a fault without knowing the seeds. Use Alarms to measure how often audits find the planted fault
-// o.Fault.
+// Alarms makes several audits and says which of them raise an alarm. Use it to measure how often audits find the
+// planted fault o.Fault or, with NoFault, how often they raise a false alarm. There is at least one audit; they have
+// the seeds o.Seed, o.Seed+1 and so on. An audit ends as soon as it finds a fault without knowing the seeds.
 func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	if audits < 1 {
 		return nil, fmt.Errorf("audits = %d, must be at least 1", audits)

@@ -11,23 +11,28 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Attack measures how well scores distinguish members (canaries in the training data) from other canaries, see
-// [Scores]. A pair such as AUCLow and AUCHigh is a confidence interval. If the scores of different canaries are
-// independent, each interval holds with the confidence of the report.
+// Attack measures how well the scores in a [Scores] distinguish members (canaries, that is, extra records, that were
+// in the training data) from the other canaries. A pair such as AUCLow and AUCHigh is a confidence interval. If the
+// scores of different canaries are independent, each interval holds with the confidence of the report.
 type Attack struct {
-	AUC     float64 `json:"auc"` // probability that a member has a higher score than a non-member, half of it for equal scores
+	// AUC is the probability that a random member has a higher score than a random other canary; equal scores count
+	// half.
+	AUC     float64 `json:"auc"`
 	AUCLow  float64 `json:"auc_low"`
 	AUCHigh float64 `json:"auc_high"`
 	Rates   []Rate  `json:"rates"`
-	// Curve is the ROC curve: for each score as a threshold, it counts the members and the other canaries with at
-	// least this score.
+	// Curve is the ROC curve of the attack. It has a Rate for each score as the threshold: how many members and how
+	// many other canaries have at least this score.
 	Curve []Rate `json:"-"`
 }
 
-// Rate is the result of an attack that uses one threshold: it guesses that a canary is a member if its
-// score is at least the threshold. A member is a canary in the training data.
+// Rate says how well an attack with one threshold does: it guesses that a canary (an extra record) was in the
+// training data if its score is at least the threshold. A positive is such a guess, which is false if the canary was
+// not in the data. FPR and TPR are the rates of false and true positives.
 type Rate struct {
-	MaxFPR         float64  `json:"max_fpr"`             // Threshold is the lowest one with an FPR (false-positive rate) of at most this
+	// MaxFPR is the false-positive rate for which Threshold was chosen: Threshold is the lowest threshold with an FPR
+	// of at most MaxFPR.
+	MaxFPR         float64  `json:"max_fpr"`
 	Threshold      *float64 `json:"threshold,omitempty"` // nil if the threshold is above all scores, so that no canary is guessed to be a member
 	FalsePositives int      `json:"false_positives"`
 	TruePositives  int      `json:"true_positives"`

@@ -9,26 +9,30 @@ import (
 	"proactivedp/dp"
 )
 
-// Sight says what a check uses: only the messages, which an adversary also sees, or also the seeds of the training.
+// Sight says what a [Check] uses: only the messages that an adversary also sees, or also the seeds of the training,
+// which an adversary does not know.
 type Sight string
 
-// These are the values of Sight.
+// Releases and Seeds are the values of [Sight]: what a check uses.
 const (
-	Releases Sight = "releases" // the check uses everything that is sent, which the adversary also sees, but not the seeds
-	Seeds    Sight = "seeds"    // the check also uses the seeds
+	Releases Sight = "releases" // only what is sent, which an adversary also sees
+	Seeds    Sight = "seeds"    // what is sent, and the seeds, so that each message can be computed again
 )
 
-// Check tests whether a release (message of a client) is what the mechanism prescribes: the sum of the clipped
-// gradients of a batch plus independent Gaussian noise. A failed check shows that the program ran another mechanism.
-// It gives no bound on ε.
+// Check is a statistical test whether the messages that clients send (releases) are what the mechanism prescribes:
+// the sum of the clipped gradients of a batch plus independent Gaussian noise. A failed check shows that the program
+// ran another mechanism, for example with too little noise. It gives no bound on ε.
 type Check struct {
-	World    string  `json:"world"`
-	Name     string  `json:"check"`
-	Sees     Sight   `json:"sees"`
-	Value    float64 `json:"value"`    // measured value of the statistic that the check tests
-	Expected float64 `json:"expected"` // value that Value should have, or must not exceed
-	PValue   float64 `json:"p_value"`  // probability that the correct mechanism gives a Value at least this far from Expected
-	Failed   bool    `json:"failed"`   // whether PValue is below the level of one test
+	World string  `json:"world"`
+	Name  string  `json:"check"`
+	Sees  Sight   `json:"sees"`
+	Value float64 `json:"value"` // measured value of the check's statistic (a number computed from the messages)
+	// Expected is the value that Value should have if the mechanism is correct or, for some checks, must not exceed.
+	Expected float64 `json:"expected"`
+	PValue   float64 `json:"p_value"` // probability that the correct mechanism gives a Value at least this far from Expected
+	// Failed says whether PValue is so small that the check fails; the limit is set by Options.Confidence and the
+	// number of tests.
+	Failed bool `json:"failed"`
 }
 
 // The p-values below are exact or upper bounds, except for sums of hundreds of terms or more with light

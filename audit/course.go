@@ -12,24 +12,27 @@ import (
 	"proactivedp/dp"
 )
 
-// Course is a training that chooses its rounds, and when to stop, by its earlier releases, as package auto does. An
-// audit tests a course as a whole, against the guarantee for everything that it may release. Other packages define
-// the courses, for Options.Courses. Options.Fault plants no fault in them.
+// Course describes a training that chooses its rounds, and when to stop, from its earlier results, as package auto
+// does. To audit one, write a Course and put it into Options.Courses. The audit tests it as a whole, against the
+// guarantee for everything that it may release. Options.Fault plants no fault in it.
 type Course struct {
 	Name, About string
-	Guarantee   dp.Bound // claimed upper bound on ε at its δ, per record
-	Share       int      // divides the work: Options.Runs/Share trainings, but at least MinRuns, run with the canary, and as many without
-	// Run makes one training, with or without the canary (the record in question). All its randomness must come from
-	// the seed. It returns one number that an adversary can compute from everything that was released. Choose a
-	// number that tends to be larger with the canary. Several goroutines may call Run at the same time.
+	Guarantee   dp.Bound // claimed upper bound on the ε of a record, for everything that a run may release
+	// Share reduces the number of trainings of a slow course: the audit makes Options.Runs/Share trainings with the
+	// canary (the record in question) and as many without it, but at least MinRuns of each.
+	Share int
+	// Run makes one training with or without the canary (the record in question). All its randomness must come from
+	// the seed. It returns a number that an adversary can compute from everything that was released, by which the
+	// adversary guesses whether the canary was there. It should tend to be larger with the canary. Several goroutines
+	// may call Run at the same time.
 	Run func(ctx context.Context, canary bool, seed uint64) (float64, error)
 }
 
-// Audit runs the course the given number of times with the canary (the record in question), and as often without it;
-// runs is in [MinRuns, MaxRuns]. From the numbers that c.Run returns, it computes lower bounds on ε in both
-// directions. It uses only Seed and Workers of the options. Each bound is wrong with a probability of at most level,
-// in (0, 0.5]. If c.Run returns NaN, Audit returns an error. Infinite numbers are allowed: +Inf counts as larger, and
-// -Inf as smaller, than all other numbers.
+// Audit computes lower bounds on the ε of one course, which [Run] also does for each of Options.Courses. It runs the
+// course the given number of times, in [MinRuns, MaxRuns], with the canary (the record in question), and as often
+// without it. It then compares the numbers that c.Run returned. It uses only Seed and Workers of the options. Each
+// bound is wrong with a probability of at most level, in (0, 0.5]. If c.Run returns NaN, Audit returns an error.
+// Infinite numbers are allowed: +Inf counts as larger, and -Inf as smaller, than all other numbers.
 func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) (Finding, error) {
 	if err := c.check(o, runs, level); err != nil {
 		return Finding{}, err

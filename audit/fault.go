@@ -6,44 +6,62 @@ import (
 	"strings"
 )
 
-// Fault is a way to break the mechanism while its claimed ε stays the same. To measure whether an audit finds a
-// fault, set Options.Fault to it. Most faults have a size, see [Fault.Sizes].
+// Fault names an error that is deliberately planted in the mechanism, such as too little noise, while the claimed ε
+// stays the same. To measure whether an audit finds the error, set Options.Fault to it. Most faults have a size (how
+// strong they are), see [Fault.Sizes] and Options.FaultSize.
 type Fault string
 
-// These faults can be planted. The comments say what the size of a fault means.
+// These faults can be planted. In the comments, size is the size of the fault, Options.FaultSize.
 const (
 	NoFault Fault = "none"
-	// These faults are about noise: too little noise, or noise of another distribution.
-	HalfNoise       Fault = "half-noise"       // the noise multiplier is σ/2
-	LessNoise       Fault = "less-noise"       // the noise multiplier is size·σ
-	BareCoordinates Fault = "bare-coordinates" // the last coordinates of an update, the fraction size of all, get no noise
-	CutNoise        Fault = "cut-noise"        // noise of more than size standard deviations is drawn again
-	CoarseGenerator Fault = "coarse-generator" // the noise of a round is one of only 2^size possibilities
-	OpenShare       Fault = "open-share"       // size times the sum of gradients is sent in addition, without noise
-	// SilentEmptyBatch sends zero without noise if the sample is empty.
+	// HalfNoise halves the noise: the noise multiplier is σ/2.
+	HalfNoise Fault = "half-noise"
+	LessNoise Fault = "less-noise" // the noise multiplier is size·σ instead of σ
+	// BareCoordinates adds no noise to the last coordinates of an update. size is their fraction of all coordinates.
+	BareCoordinates Fault = "bare-coordinates"
+	// CutNoise draws noise beyond size standard deviations again, so that the noise has no tails.
+	CutNoise Fault = "cut-noise"
+	// CoarseGenerator draws the noise of a round from only 2^size possibilities, as a generator with a short seed
+	// does.
+	CoarseGenerator Fault = "coarse-generator"
+	// OpenShare sends the sum of gradients 1 + size times, with noise for sending it once.
+	OpenShare Fault = "open-share"
+	// SilentEmptyBatch sends 0 without noise if no record was sampled, which reveals that none was.
 	SilentEmptyBatch Fault = "silent-empty-batch"
-	// In these faults, a release shares noise with another one: its noise is √(1−size²) times new noise plus size
-	// times the other's noise.
-	ReusedNoise Fault = "reused-noise" // the other's noise is that of round 0
-	SharedNoise Fault = "shared-noise" // the other's noise is that of client 0
-	SharedLegs  Fault = "shared-legs"  // the other's noise is that of an earlier training with the same root (seed)
-	// These faults are about clipping.
-	NoClip    Fault = "no-clip"    // gradients are summed without clipping
-	LooseClip Fault = "loose-clip" // gradients are clipped to size·C
-	PartClip  Fault = "part-clip"  // each gradient is cut into size parts, like layers, and each part is clipped to C by itself
-	BatchClip Fault = "batch-clip" // the sum of the batch is clipped, not each gradient
-	// These faults are about sampling.
-	FixedSample    Fault = "fixed-sample"    // every round uses the client's first s records
+	// ReusedNoise gives a release, in part, the noise of the client's round 0: the noise of the release is √(1−size²)
+	// times new noise plus size times the other noise. With size 1, both have the same noise.
+	ReusedNoise Fault = "reused-noise"
+	// SharedNoise mixes noise like ReusedNoise, with the noise of client 0 in the same round.
+	SharedNoise Fault = "shared-noise"
+	// SharedLegs mixes noise like ReusedNoise, with the noise of the same round of an earlier training, as if both
+	// trainings had one seed.
+	SharedLegs Fault = "shared-legs"
+	// NoClip sums gradients without clipping.
+	NoClip    Fault = "no-clip"
+	LooseClip Fault = "loose-clip" // gradients are clipped to the norm size·C instead of C
+	// PartClip cuts each gradient into size parts, like layers, and clips each part to C instead of the whole
+	// gradient.
+	PartClip  Fault = "part-clip"
+	BatchClip Fault = "batch-clip" // the sum of the batch is clipped to C, and not each gradient
+	// FixedSample uses the client's first s records in every round, without randomness.
+	FixedSample    Fault = "fixed-sample"
 	LargeSample    Fault = "large-sample"    // a round draws size times as many records as claimed
-	RepeatedSample Fault = "repeated-sample" // the fraction size of a client's rounds uses the sample of round 0
-	SharedSample   Fault = "shared-sample"   // the fraction size of rounds uses the sample of client 0
-	KeptDraw       Fault = "kept-draw"       // the fraction size of epochs of random allocation keeps the draw of epoch 0
-	SecondRound    Fault = "second-round"    // the fraction size of the records is in two rounds of an epoch
-	ExtraRecord    Fault = "extra-record"    // a person has one record more than the group that is claimed
-	// These faults are about messages that are sent or arrive a second time.
-	FreshResend    Fault = "fresh-resend"    // the fraction size of updates that are sent again after a loss gets new noise
-	FreshDuplicate Fault = "fresh-duplicate" // the fraction size of second copies of a message gets new noise
-	// AddRemoveClaim claims the ε of add-or-remove adjacency although a record is replaced.
+	RepeatedSample Fault = "repeated-sample" // in the fraction size of its rounds, a client uses the sample of round 0
+	SharedSample   Fault = "shared-sample"   // in the fraction size of their rounds, clients use the sample of client 0
+	// KeptDraw is for random allocation: the fraction size of the epochs uses the assignment of records to rounds of
+	// epoch 0.
+	KeptDraw Fault = "kept-draw"
+	// SecondRound is for random allocation: the fraction size of the records is in two rounds of an epoch, not in
+	// one.
+	SecondRound Fault = "second-round"
+	ExtraRecord Fault = "extra-record" // a person has one record more than the claimed ε allows for (Event.Group)
+	// FreshResend gives new noise to an update that is sent again after a loss. size is the fraction of such updates.
+	FreshResend Fault = "fresh-resend"
+	// FreshDuplicate gives new noise to the second copy of an update that arrives twice. size is the fraction of such
+	// updates.
+	FreshDuplicate Fault = "fresh-duplicate"
+	// AddRemoveClaim claims the ε for adding or removing a record, although the two data sets differ in a record that
+	// is replaced.
 	AddRemoveClaim Fault = "add-remove-claim"
 )
 
@@ -121,11 +139,12 @@ func (f Fault) described() planted {
 // About describes the fault in a few words.
 func (f Fault) About() string { return f.described().about }
 
-// Unit says what the size of the fault measures, or returns "" if the fault has no size.
+// Unit says what the size of the fault measures, such as "parts" or "share of rounds". It is "" if the fault has no
+// size.
 func (f Fault) Unit() string { return f.described().unit }
 
-// Sizes returns the sizes of the fault that a survey tries. The first is the easiest to find, and the
-// default of Options.FaultSize. Sizes returns nil if the fault has no size.
+// Sizes returns the sizes of the fault that the survey of faults tries (package experiments). The first is the
+// easiest to find, and the default of Options.FaultSize. Sizes returns nil if the fault has no size.
 func (f Fault) Sizes() []float64 { return slices.Clone(f.described().sizes) }
 
 // Faults returns the names of all faults, beginning with NoFault, the correct mechanism.
@@ -153,6 +172,6 @@ func ParseFault(name string) (Fault, error) {
 // stay those of the correct mechanism.
 func (f Fault) plant(w *world, size float64) { f.described().plant(w, size) }
 
-// OnWire reports whether the fault is in messages that are sent again or arrive twice. The runner Hogwild never loses
-// or duplicates messages, so such a fault cannot be planted there.
+// OnWire reports whether the fault changes only messages that are sent again or arrive twice. Such a fault cannot be
+// planted with the runner Hogwild, which never loses or duplicates messages.
 func (f Fault) OnWire() bool { return f == FreshResend || f == FreshDuplicate }

@@ -14,32 +14,36 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// Finding is the result for one probe (small training) or [Course] (training that chooses its rounds by its
-// releases). It has the measured lower bound on ε, the claimed upper bound, and a description of the training. Tests
-// explains a lower bound from many runs, and OneRun a lower bound from a single run.
+// Finding is the result for one probe (a small training that runs many times with and without one record) or one
+// [Course] (a training that chooses its rounds by its results). It has the measured lower bound on ε, the claimed
+// upper bound, and a description of the training. Tests explains a lower bound from many runs, and OneRun a lower
+// bound from a single run.
 type Finding struct {
-	Probe             string         `json:"probe"`
-	About             string         `json:"about"`
-	EpsilonLowerBound float64        `json:"epsilon_lower_bound"` // measured lower bound on the ε of the training, with the audit's confidence
-	EpsilonUpper      float64        `json:"epsilon_upper"`       // claimed upper bound on the ε of a record
-	Violated          bool           `json:"violated"`            // whether EpsilonLowerBound exceeds EpsilonUpper
-	Delta             float64        `json:"delta"`
-	Model             string         `json:"model"`
-	Partition         data.Partition `json:"partition"`
-	Clients           int            `json:"clients"`
-	Rounds            int            `json:"rounds"`
-	SampleSize        int            `json:"sample_size"`
-	DatasetSize       int            `json:"dataset_size"`
-	NoiseMultiplier   float64        `json:"noise_multiplier"`
-	Adjacency         dp.Adjacency   `json:"adjacency"`
-	Sampling          dp.Sampling    `json:"sampling"`
-	Group             int            `json:"group,omitempty"` // largest number of records of one person, if the claim is for a person
-	Accountant        string         `json:"accountant"`
-	Kind              dp.Kind        `json:"kind"`
-	Runs              int            `json:"runs"` // number of trainings, with and without the canary together
-	RunsPerSecond     float64        `json:"runs_per_second"`
-	Tests             []Test         `json:"tests,omitempty"`
-	OneRun            *OneRun        `json:"one_run,omitempty"`
+	Probe string `json:"probe"`
+	About string `json:"about"`
+	// EpsilonLowerBound is the measured lower bound on the ε of the training. It holds with the audit's confidence.
+	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
+	EpsilonUpper      float64 `json:"epsilon_upper"` // claimed upper bound on the ε of a record
+	// Violated says whether EpsilonLowerBound exceeds EpsilonUpper. The claim is then wrong.
+	Violated        bool           `json:"violated"`
+	Delta           float64        `json:"delta"`
+	Model           string         `json:"model"`
+	Partition       data.Partition `json:"partition"`
+	Clients         int            `json:"clients"`
+	Rounds          int            `json:"rounds"`
+	SampleSize      int            `json:"sample_size"`
+	DatasetSize     int            `json:"dataset_size"`
+	NoiseMultiplier float64        `json:"noise_multiplier"`
+	Adjacency       dp.Adjacency   `json:"adjacency"`
+	Sampling        dp.Sampling    `json:"sampling"`
+	// Group is k if the claim is for a person with up to k records. Otherwise it is 0.
+	Group         int     `json:"group,omitempty"`
+	Accountant    string  `json:"accountant"`
+	Kind          dp.Kind `json:"kind"`
+	Runs          int     `json:"runs"` // number of trainings, with and without the canary together
+	RunsPerSecond float64 `json:"runs_per_second"`
+	Tests         []Test  `json:"tests,omitempty"`
+	OneRun        *OneRun `json:"one_run,omitempty"`
 }
 
 // newFinding returns a Finding that describes the probe and its setting. It has no bounds yet.

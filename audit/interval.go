@@ -8,9 +8,10 @@ import (
 	"proactivedp/internal/root"
 )
 
-// ClopperPearson returns a confidence interval for the probability of an event that occurred hits times in runs
-// independent runs, runs ≥ 1. The probability that the lower end is too large is at most level, and the same holds
-// for an upper end that is too small.
+// ClopperPearson returns a confidence interval [low, high] for the probability of an event that occurred hits times
+// in runs independent runs, runs ≥ 1. level is the probability of error on each side: low is too large with a
+// probability of at most level, and high is too small with a probability of at most level. So a 95 % interval needs
+// level = 0.025.
 func ClopperPearson(hits, runs int, level float64) (low, high float64) {
 	return atLeast(hits, runs, level), atMost(hits, runs, level)
 }

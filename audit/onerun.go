@@ -13,8 +13,9 @@ import (
 )
 
 // OneRun is the result of an audit by a single training with many canaries. Canaries are extra records; the toss of a
-// coin decided for each whether it was in the data. The adversary guessed for Guesses of the Canaries whether they
-// were in the data. Right counts the correct guesses.
+// coin decided for each whether it was in the data. The adversary guessed for some of the canaries whether they were
+// in the data. Canaries is the number of all canaries, Guesses the number of guesses, and Right the number of correct
+// ones. Many correct guesses refute a small ε.
 type OneRun struct {
 	Canaries int `json:"canaries"`
 	Guesses  int `json:"guesses"`

@@ -9,32 +9,37 @@ import (
 	"proactivedp/dp"
 )
 
-// Runner names the part of package sim that runs the clients and the server of a training: on a virtual clock
-// (Virtual), or with goroutines (Hogwild).
+// Runner says how package sim runs the clients and the server of a training: simulated on a virtual clock (Virtual),
+// or as goroutines in real time (Hogwild).
 type Runner string
 
-// These are the runners of package sim: sim.Virtual and sim.Hogwild.
+// These are the values of [Runner], named after sim.Virtual and sim.Hogwild.
 const (
 	Virtual Runner = "virtual"
 	Hogwild Runner = "hogwild"
 )
 
-// Options say which mechanism [Run] audits, which fault is planted, and how much work is done.
+// Options say what [Run] audits: which fault is planted in the mechanism, how clients run, and how much work is done.
+// [DefaultOptions] returns the usual ones.
 type Options struct {
-	Fault      Fault
-	FaultSize  float64 // size of the fault, see Fault.Unit; 0 means the first of Fault.Sizes
-	Runner     Runner
-	Seed       uint64
-	Runs       int      // number of trainings of the largest probe with the canary, and also without it; in [MinRuns, MaxRuns]
-	Delta      float64  // δ of the claims, in [1e-15, 0.5]; the one-run probe chooses a smaller one
-	Confidence float64  // probability that all lower bounds hold, in [0.5, 1 - 1e-9]
-	Courses    []Course // courses (see Course) to audit in addition to this package's probes
-	Exact      bool     // whether samples and noise are drawn exactly, see dp.Mechanism
+	Fault     Fault
+	FaultSize float64 // how strong the planted fault is, see Fault.Unit; 0 means the first of Fault.Sizes
+	Runner    Runner
+	Seed      uint64
+	// Runs is the number of trainings of the largest probe with the canary (the record in question), and also the
+	// number without it. It is in [MinRuns, MaxRuns]. More runs find smaller faults.
+	Runs int
+	// Delta is the δ at which ε is claimed and bounded, in [1e-15, 0.5]. The probe with a single training chooses a
+	// smaller one.
+	Delta      float64
+	Confidence float64  // probability with which all lower bounds of a report hold together, in [0.5, 1 - 1e-9]
+	Courses    []Course // trainings that choose their rounds by results, to audit in addition to this package's probes
+	Exact      bool     // whether batches and noise are drawn by exact integer arithmetic, see dp.Mechanism
 	Workers    int      // number of trainings at the same time, at least 1; does not affect the results with the runner Virtual
-	// Progress shows how much of the audit is done; nil shows nothing. It is not used with Elsewhere.
+	// Progress shows how much of the audit is done; nil shows nothing. It is not used if Elsewhere is set.
 	Progress io.Writer
-	// Elsewhere, if it is not nil, computes the parts of an audit, or the audits of [Alarms], in other
-	// processes. Results with the runner Virtual are the same, except for times.
+	// Elsewhere computes the parts of an audit, or the audits of [Alarms], in other processes. If it is nil, this
+	// process computes them. With the runner Virtual, the results are the same except for times.
 	Elsewhere Elsewhere
 }
 
@@ -46,8 +51,8 @@ func (o *Options) size() float64 {
 	return o.FaultSize
 }
 
-// DefaultOptions returns the options with which Run audits the correct mechanism, without a planted
-// fault, on the virtual clock.
+// DefaultOptions returns the usual options for [Run]: an audit of the correct mechanism, without a planted fault, on
+// the virtual clock.
 func DefaultOptions() Options {
 	return Options{Fault: NoFault, Runner: Virtual, Seed: 1, Runs: 100_000, Delta: 1e-3, Confidence: 0.999, Workers: 1}
 }

@@ -12,13 +12,14 @@ import (
 	"proactivedp/internal/version"
 )
 
-// PartKind is the value of the key "kind" in the JSON of each part of an audit that an [Elsewhere] gets. Use it to
-// recognise the parts that must be passed to [Do].
+// PartKind is the value of the key "kind" in the JSON of each part of an audit that an [Elsewhere] sends to other
+// processes. A process that gets several kinds of work recognises by it the parts to pass to [Do].
 const PartKind = "audit"
 
-// Elsewhere computes parts of an audit in other processes. These processes call [Do] for each part. Compute must call
-// done once for each part, with the index of the part in parts and the result that Do returned. It may do so in any
-// order, but not concurrently.
+// Elsewhere is an interface for spreading an audit over processes. You implement it, and set Options.Elsewhere. The
+// audit calls Compute with its parts. Compute sends each part to a process that calls [Do], and calls done with the
+// index of the part in parts and the result of Do. It must call done once for each part, in any order, but not
+// concurrently.
 type Elsewhere interface {
 	Compute(ctx context.Context, parts []json.RawMessage, done func(part int, result json.RawMessage) error) error
 }
@@ -65,9 +66,10 @@ func (o *Options) describe(name string) part {
 	return p
 }
 
-// Do computes one part of an audit, for another process that makes the audit. text is a part that the audit gave to
-// its [Elsewhere]; send the result back. courses must contain the courses of the audit. workers is the number of
-// trainings at the same time, at least 1. Do refuses a part that another build of the program made.
+// Do computes one part of an audit for another process. text is a part that the audit gave to its [Elsewhere]; send
+// the result back to it. courses must contain the courses of the audit, because JSON cannot hold them. workers is the
+// number of trainings at the same time, at least 1. Do refuses a part from another build of the program, because its
+// result might differ.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
 	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {

@@ -11,39 +11,44 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Report is the result of [Run], an audit with several probes: small trainings with and without one record (see the
-// package comment). EpsilonLowerBound is measured, and EpsilonUpper is claimed. Both are for the probe whose lower
-// bound is the largest fraction of the claimed ε.
+// Report is the result of [Run], an audit with several probes: small trainings that run with and without one record.
+// EpsilonLowerBound is the measured ε and EpsilonUpper the claimed one, of the probe whose lower bound comes closest
+// to its claim. Probes has the results of all probes. Report.Alarm is the verdict.
 //
-// The methods of a Report that Run did not make return an error or, if they have no error result,
-// may panic.
+// The methods of a Report that Run did not make return an error or, if they have no error result, may panic.
 type Report struct {
-	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
-	EpsilonUpper      float64      `json:"epsilon_upper"` // claimed upper bound on the ε of a record
-	Violated          bool         `json:"violated"`      // whether any probe's lower bound exceeds its claim
-	Confidence        float64      `json:"confidence"`    // probability that no lower bound in the report is above the true ε
-	Delta             float64      `json:"delta"`
-	Probe             string       `json:"probe"`
-	Fault             Fault        `json:"fault"`
-	FaultSize         float64      `json:"fault_size"` // 0 if the fault has no size
-	Runner            Runner       `json:"runner"`
-	Exact             bool         `json:"exact,omitempty"` // whether samples and noise were drawn exactly
-	Seed              uint64       `json:"seed"`
-	Runs              int          `json:"runs"` // number of trainings as requested, see Options
-	Adjacency         dp.Adjacency `json:"adjacency"`
-	Sampling          dp.Sampling  `json:"sampling"`
-	Accountant        string       `json:"accountant"` // name of the accountant that computed EpsilonUpper
-	Kind              dp.Kind      `json:"kind"`       // kind of the accountant's answer: an interval, an upper bound, …
-	LowerKind         string       `json:"lower_kind"`
-	Tests             int          `json:"tests"` // number of bounds and checks that share the probability of error, 1 - Confidence
-	Probes            []Finding    `json:"probes"`
-	Checks            []Check      `json:"checks"`
-	Failed            int          `json:"failed"` // number of failed checks
-	Seconds           float64      `json:"seconds"`
+	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
+	EpsilonUpper      float64 `json:"epsilon_upper"` // claimed upper bound on the ε of a record
+	// Violated says whether the lower bound of the probe in the field Probe exceeds its claim; then some claim is
+	// refuted.
+	Violated bool `json:"violated"`
+	// Confidence is the probability with which all lower bounds in the report are at most the true ε.
+	Confidence float64 `json:"confidence"`
+	Delta      float64 `json:"delta"`
+	Probe      string  `json:"probe"`
+	Fault      Fault   `json:"fault"`
+	// FaultSize says how strong the planted fault was, see Options.FaultSize. It is 0 if the fault has no size.
+	FaultSize float64 `json:"fault_size"`
+	Runner    Runner  `json:"runner"`
+	// Exact says whether batches and noise were drawn by exact integer arithmetic, see Options.Exact.
+	Exact      bool         `json:"exact,omitempty"`
+	Seed       uint64       `json:"seed"`
+	Runs       int          `json:"runs"` // number of trainings as requested, see Options.Runs
+	Adjacency  dp.Adjacency `json:"adjacency"`
+	Sampling   dp.Sampling  `json:"sampling"`
+	Accountant string       `json:"accountant"` // name of the accountant that computed EpsilonUpper
+	Kind       dp.Kind      `json:"kind"`       // what EpsilonUpper guarantees, see dp.Kind
+	LowerKind  string       `json:"lower_kind"`
+	// Tests is the number of bounds and checks among which the probability of error, 1 - Confidence, is divided.
+	Tests   int       `json:"tests"`
+	Probes  []Finding `json:"probes"`
+	Checks  []Check   `json:"checks"`
+	Failed  int       `json:"failed"` // number of failed checks
+	Seconds float64   `json:"seconds"`
 }
 
-// Alarm reports whether the audit shows that the mechanism is not the claimed one: a claimed ε is
-// refuted, or a check failed.
+// Alarm is the verdict of the audit: it reports whether the mechanism is not the claimed one, because a claimed ε is
+// refuted or a check failed. If it returns false, nothing is proved.
 func (r *Report) Alarm() bool { return r.Violated || r.Failed > 0 }
 
 func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Duration) *Report {

@@ -18,17 +18,18 @@ import (
 	"proactivedp/rng"
 )
 
-// Scores are the results of an attack on a training, which may have run elsewhere. The attack is on canaries (extra
-// records). A fair coin decided for each canary, independently of the others, whether it was a member, that is, in
-// the training data. Without knowing the coins, the attack gave each canary a score. A higher score means that the
-// canary is more likely a member.
+// Scores are the results of an attack on a training, which may have run elsewhere. [Scores.Audit] computes lower
+// bounds on the ε of the training from them. The attack is on canaries (extra records). A fair coin decided for each
+// canary, independently of the others, whether it was a member, that is, in the training data. Without knowing the
+// coins, the attack gave each canary a score. A higher score means that the canary is more likely a member. Member
+// and Score have one element for each canary.
 type Scores struct {
 	Member []bool
 	Score  []float64
 }
 
-// MinCanaries and MaxCanaries limit the number of canaries in [Scores], and MaxScoresBytes limits the size
-// of the file that ReadScores reads.
+// MinCanaries and MaxCanaries are the limits of the number of canaries (extra records) in [Scores]. MaxScoresBytes is
+// the largest file that [ReadScores] reads, in bytes.
 const (
 	MinCanaries    = 20
 	MaxCanaries    = 100_000
@@ -43,9 +44,10 @@ const (
 	coinStream, tieStream = 0, 1
 )
 
-// ReadScores reads scores as CSV. The header names the columns "member", which is 0 or 1, and "score", a finite
-// number. If there is a column "id", no value may occur twice, because each canary must count once. Other columns are
-// ignored. The error lists the first bad lines.
+// ReadScores reads scores as CSV, with one line for each canary. The header names the columns "member", which is 1 if
+// the canary was in the training data and otherwise 0, and "score", a finite number. If there is a column "id", no
+// value may occur twice, because each canary must count once. Other columns are ignored. The error lists the first
+// bad lines.
 func ReadScores(r io.Reader) (Scores, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxScoresBytes))
 	if err != nil {
@@ -123,9 +125,9 @@ func column(header []string, name string) (int, error) {
 	return at, nil
 }
 
-// Validate returns an error if the scores cannot be audited. Their number must be in [MinCanaries, MaxCanaries], each
-// score must be finite, and so many canaries must be members as fair coins can give (they give another number with
-// probability at most 1e-6).
+// Validate returns an error if the scores cannot be audited. The number of canaries must be in [MinCanaries,
+// MaxCanaries], and each score must be finite. The number of members must be one that fair coins give: other numbers
+// would occur with a probability of at most 1e-6.
 func (s Scores) Validate() error {
 	n, members := len(s.Member), s.members()
 	if len(s.Score) != n {
@@ -158,16 +160,16 @@ func (s Scores) members() int {
 	return n
 }
 
-// ScoresOptions are the options of Scores.Audit.
+// ScoresOptions are the options of [Scores.Audit].
 type ScoresOptions struct {
 	Delta      float64 // δ of the bounds, in [1e-15, 0.5]
-	Confidence float64 // probability that a bound holds, in [0.5, 1 - 1e-9]
-	// Guesses is the number of canaries to guess, an even number in [2, canaries]. The half with the highest scores
-	// are guessed to be members, and the half with the lowest scores are guessed not to be members. Choose Guesses
-	// without looking at Member. If it is 0, several numbers are tried, and they share the probability of error,
-	// 1 - Confidence.
+	Confidence float64 // probability with which each of the two lower bounds holds, in [0.5, 1 - 1e-9]
+	// Guesses is the number of canaries for which it is guessed whether they are members, an even number in [2,
+	// canaries]. The half of them with the highest scores are guessed to be members, and the half with the lowest
+	// scores not to be. Choose Guesses without looking at Member. If it is 0, several numbers are tried, and the
+	// probability of error, 1 - Confidence, is divided among them.
 	Guesses int
-	Seed    uint64 // seed of the random order among canaries with equal scores
+	Seed    uint64 // seed of the random order of canaries with equal scores; the order in the file could reveal members
 }
 
 // Validate returns one error that lists every option outside its range.
@@ -179,7 +181,9 @@ func (o ScoresOptions) Validate() error {
 	return err
 }
 
-// Audit returns lower bounds on the ε of the attacked training, and measures how well the attack recognises members.
+// Audit returns two lower bounds on the ε of the attacked training, and measures how well the attack recognises
+// members (canaries that were in the training data). Use it for a training that ran anywhere: its code is not needed.
+// If a bound is above the ε that was claimed for the training, the claim is wrong.
 func (s Scores) Audit(o ScoresOptions) (*ScoresReport, error) {
 	if err := errors.Join(s.Validate(), o.Validate()); err != nil {
 		return nil, err
@@ -267,9 +271,10 @@ func (s Scores) counted(c choice, ranked []bool) OneRun {
 	return OneRun{g.canaries, g.made, g.right}
 }
 
-// DrawCanaries tosses a fair coin for each of n canaries (extra records), n in [MinCanaries, MaxCanaries]. It writes
-// the results as CSV with the columns id, from 0 to n - 1, and member, 0 or 1. Call it before the training, and add
-// the members to the training data.
+// DrawCanaries prepares an audit of your own training: it tosses a fair coin for each of n canaries (extra records),
+// n in [MinCanaries, MaxCanaries], with random numbers from root. It writes the results as CSV with the columns id,
+// from 0 to n - 1, and member, 0 or 1. Call it before the training, and add the members, and only them, to the
+// training data. Afterwards add a column score, and audit the file with [ReadScores] and [Scores.Audit].
 func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
 	if n < MinCanaries || n > MaxCanaries {
 		return fmt.Errorf("canaries = %d, must be in [%d, %d]", n, MinCanaries, MaxCanaries)
@@ -289,26 +294,32 @@ func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
 // ScoresReport is the result of Scores.Audit: two lower bounds on the ε of the attacked training, and how well the
 // attack recognises members (canaries in the training data).
 type ScoresReport struct {
-	// EpsilonLowerBound is the largest ε that the scores refute, or 0 if they refute none. Its only assumption about
-	// the training is that fair coins decided which canaries were members.
-	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
-	Delta             float64      `json:"delta"`
-	Confidence        float64      `json:"confidence"` // probability that a bound holds, for each bound by itself
-	Adjacency         dp.Adjacency `json:"adjacency"`
-	LowerKind         string       `json:"lower_kind"`
-	Canaries          int          `json:"canaries"`
-	Members           int          `json:"members"`
-	Seed              uint64       `json:"seed"`  // seed of the random order among canaries with equal scores
-	Tests             int          `json:"tests"` // how many choices of guesses were tried; they share the probability of error, 1 - Confidence
-	OneRun            OneRun       `json:"one_run"`
-	Gaussian          GaussianDP   `json:"gaussian"`
-	Attack            Attack       `json:"attack"`
+	// EpsilonLowerBound is the largest ε that the scores refute, or 0 if they refute none. It assumes nothing about
+	// the training, only that fair coins decided which canaries were members.
+	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
+	Delta             float64 `json:"delta"`
+	// Confidence is the probability with which a bound holds, for each of the two bounds by itself.
+	Confidence float64      `json:"confidence"`
+	Adjacency  dp.Adjacency `json:"adjacency"`
+	LowerKind  string       `json:"lower_kind"`
+	Canaries   int          `json:"canaries"`
+	Members    int          `json:"members"`
+	Seed       uint64       `json:"seed"` // seed of the random order among canaries with equal scores
+	// Tests is how many numbers of guesses were tried. The probability of error, 1 - Confidence, is divided among
+	// them.
+	Tests    int        `json:"tests"`
+	OneRun   OneRun     `json:"one_run"`
+	Gaussian GaussianDP `json:"gaussian"`
+	Attack   Attack     `json:"attack"`
 }
 
-// GaussianDP is a second lower bound on ε. It is tighter, but it assumes that the training is as private as a
-// Gaussian mechanism with some parameter μ (see package gdp).
+// GaussianDP is the second lower bound on ε of a [ScoresReport]. It is usually larger than the first, but it assumes
+// that the training is as private as a Gaussian mechanism with some parameter μ (μ-GDP, see package gdp), and not
+// only that coins decided which canaries were members.
 type GaussianDP struct {
-	Mu                float64 `json:"mu_lower_bound"` // lower bound on μ: with the report's confidence, the training is not μ-GDP for any smaller μ
+	// Mu is the lower bound on μ: with the report's confidence, the training is not μ-GDP for any smaller μ; 0 if
+	// none is refuted.
+	Mu                float64 `json:"mu_lower_bound"`
 	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
 	OneRun            OneRun  `json:"one_run"`
 }

@@ -5,17 +5,20 @@ import (
 	"slices"
 )
 
-// Test is a lower bound on ε from one statistic (a number that the adversary computes in each run) of a probe (small
-// training), in one direction. The event of the test, named by Event, is that the statistic is beyond a threshold.
-// The test compares how often the event occurs in runs with the canary and in runs without it. Over says in which of
-// the two it should occur more often.
+// Test is a lower bound on ε that comes from one statistic, a number that the adversary computes in each run of a
+// probe (a small training that runs with and without the canary, the record in question). The adversary guesses by
+// the event named in Event: the statistic is beyond a threshold. The test compares how often the event occurs in runs
+// with the canary and in runs without it. Over says in which of them it should occur more often.
 type Test struct {
-	Statistic string  `json:"statistic"`
-	Over      string  `json:"over"` // "with/without" or "without/with": the runs of the numerator and of the denominator, with or without the canary
+	Statistic string `json:"statistic"`
+	// Over is "with/without" or "without/with": the runs of the numerator and of the denominator, with or without the
+	// canary. The bound on ε is about the logarithm of the ratio of how often the event occurs in them.
+	Over      string  `json:"over"`
 	Event     string  `json:"event"`
 	Threshold float64 `json:"threshold"`
-	// NumeratorHits and DenominatorHits count the runs in which the event occurred, of CountedRuns runs
-	// with the canary and as many without it. The runs that chose the threshold are not among them.
+	// NumeratorHits and DenominatorHits count the runs in which the event occurred, in the two kinds of runs that
+	// Over names. CountedRuns is the number of runs of each kind. The runs by which the threshold was chosen are not
+	// counted.
 	NumeratorHits     int     `json:"numerator_hits"`
 	DenominatorHits   int     `json:"denominator_hits"`
 	CountedRuns       int     `json:"counted_runs"`

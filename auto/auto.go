@@ -43,24 +43,27 @@ import (
 	"proactivedp/train"
 )
 
-// Strategy names a way to choose the noise, the batch size and the number of rounds of a [Stage].
+// Strategy names a rule by which the loop chooses the noise, the batch size and the number of rounds of its next
+// training (a [Stage]) within the budgets. Tight plans by the tight accountant. The others are the paper's rules and
+// common practice, for comparison.
 type Strategy string
 
 // These are the values of [Strategy].
 const (
-	// Paper plans by the paper's Theorem simpleF. It chooses the noise multiplier σ from the utility graph (see
-	// [Outlook]). The theorem gives an ε for σ, and Paper uses the largest batch size that the theorem allows for
-	// this ε, and therefore the fewest rounds. Later stages can have less noise. A closedform.Budget counts the spent
-	// budget.
+	// Paper plans by the paper's Theorem simpleF. From the accuracies that were estimated for several amounts of
+	// noise (see [Outlook]) it chooses the noise multiplier σ. The theorem gives an ε for σ, and Paper uses the
+	// largest batch size that the theorem allows for this ε, and therefore the fewest rounds. If the target is not
+	// reached, later stages can have less noise. A closedform.Budget counts the spent budget.
 	Paper Strategy = "paper"
 	// PaperTarget is like Paper, but the batch size of a stage is the largest that the theorem allows for the
-	// client's target epsilon. This is how the paper's text describes its calculator. By the theorem, no second stage
-	// is then possible.
+	// client's target epsilon, not for the smaller ε that belongs to σ. This is how the paper's text describes its
+	// calculator. By the theorem, no second stage is then possible.
 	PaperTarget Strategy = "paper-target"
-	// Tight takes a batch size s and a number of rounds T with nearly the largest signal s√T/σ (sum of gradients
-	// compared with noise) within the budget, and then the least noise multiplier σ that the budget allows. It spends
-	// the whole budget in one training. There are two exceptions: the task asks for several stages, or a utility
-	// graph of the task's own data predicts that a cheaper training reaches the target.
+	// Tight takes the best training that the tight accountant proves to be within the budget: a batch size s and a
+	// number of rounds T with nearly the largest s√T/σ (the size of the summed gradients compared with the noise),
+	// and then the least noise multiplier σ. It spends the whole budget in one training, with two exceptions: the
+	// task asks for several stages, or the accuracies that were estimated on the task's own data (see [Outlook])
+	// predict that a cheaper training reaches the target.
 	Tight Strategy = "tight"
 	// Default is common practice, for comparison: batches of 256 records for 15 epochs, in one training with the
 	// noise that uses the whole budget.
@@ -69,11 +72,13 @@ const (
 
 func Strategies() []Strategy { return []Strategy{Paper, PaperTarget, Tight, Default} }
 
-// ByTheorem reports whether the strategy is one of the paper's, which plan by Theorem simpleF and a utility graph.
+// ByTheorem reports whether the strategy is Paper or PaperTarget. These plan by the paper's Theorem simpleF, and need
+// accuracies that were estimated beforehand (see [Outlook]).
 func (s Strategy) ByTheorem() bool { return s == Paper || s == PaperTarget }
 
-// Schedule returns spec with the strategy's usual schedule of step sizes: decreasing to 0 for Tight and constant for
-// Default. For Paper and PaperTarget, spec is returned unchanged.
+// Schedule returns spec with the schedule of step sizes that suits the strategy: decreasing to 0 for Tight and
+// constant for Default. Use it for a spec whose schedule the user has not chosen. For Paper and PaperTarget, spec is
+// returned unchanged.
 func (s Strategy) Schedule(spec train.Spec) train.Spec {
 	switch s {
 	case Tight:
@@ -87,28 +92,33 @@ func (s Strategy) Schedule(spec train.Spec) train.Spec {
 // Client is the request of one client to [Run]: spend at most its privacy budget (ε, δ), and reach at least its
 // target accuracy.
 type Client struct {
-	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], for everything that is ever released about a record, or a person
-	Delta    float64 `json:"delta,omitempty"`   // δ_target in (0, 1); 0 means 1/N_c
-	Accuracy float64 `json:"target_accuracy"`   // acc_target in (0, 1]: a value of the task's metric; for rmse and mae any above 0
-	Records  int     `json:"records,omitempty"` // N_c: only the first N_c of its records are used; 0 means all
+	// Epsilon is the target epsilon, in [1e-8, 1e4]: the most that a record (or a person, see train.Spec.AtMost) may
+	// ever pay, for everything that is released about it.
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta,omitempty"` // δ of the budget, in (0, 1); 0 means 1/N for the N records of the client
+	// Accuracy is the target accuracy, in (0, 1], or the target value of another metric of the task; for rmse and mae
+	// any number above 0.
+	Accuracy float64 `json:"target_accuracy"`
+	// Records is the number of the client's records that are used, the first ones; 0 means all.
+	Records int `json:"records,omitempty"`
 }
 
 // Task is the input of [Run]. It asks for a model that reaches the target accuracy of every client within the
-// client's privacy budget.
+// client's privacy budget. [NewTask] makes one from a standard training.
 type Task struct {
-	// Spec is the training: model, data, partition, held-out records, seed. NoiseMultiplier and Run
-	// must be 0, because the loop finds the noise and numbers the releases. With SeedFromOS, a separate
-	// secret determines the samples and the noise of each stage; the seed only splits and deals the
-	// records and draws the initial model.
+	// Spec is the training: model, data, partition, held-out records, seed. NoiseMultiplier and Run must be 0,
+	// because the loop finds the noise and gives each release its run number. With SeedFromOS, samples and noise of
+	// each stage are drawn from a new secret; the seed then only splits and deals the records and draws the initial
+	// model.
 	Spec     train.Spec `json:"config"`
 	Strategy Strategy   `json:"strategy"`
-	Clients  []Client   `json:"clients"` // as many as Spec.Clients
-	// Stages is the number of stages, in [1, 6], that share the whole budget. Each stage gets twice as much of it as
-	// the stage before. Only the strategy Tight supports Stages > 0. If Stages is 0, one stage uses the whole budget.
-	// With the strategy Tight, a cheaper stage may come first if that may be enough.
+	Clients  []Client   `json:"clients"` // budget and target of each client; as many as Spec.Clients
+	// Stages divides the budget among this number of stages (trainings), in [1, 6]. Each stage gets twice as much of
+	// it as the stage before. Only the strategy Tight supports it. 0 means that one stage uses the whole budget; with
+	// Tight, a cheaper stage may come first if that may be enough.
 	Stages int `json:"stages,omitempty"`
-	// Clip and Eta0 are the clipping norm C and the step size η₀ of all stages; 0 means that the utility
-	// graph (see [Outlook]) finds them.
+	// Clip and Eta0 are the clipping norm C and the initial step size η₀ of all stages. 0 means that the best values
+	// are searched for before the first stage (see [Outlook]).
 	Clip float64 `json:"clip,omitempty"`
 	Eta0 float64 `json:"eta0,omitempty"`
 }
@@ -116,8 +126,8 @@ type Task struct {
 // mostPlanned limits Task.Stages: the first of more stages would use less than [leastShare].
 const mostPlanned = 6
 
-// NewTask returns a task for the given clients. spec describes a training for spec.Clients clients. NewTask changes
-// the copy of spec in the task as follows. It sets the number of clients to len(clients), and scales the number of
+// NewTask returns a task for the given clients. spec is a training with any number of clients, usually a standard
+// one. NewTask adapts a copy of it: it sets the number of clients to len(clients), and changes the number of
 // gradients of each client so that all clients together compute as many as before. It adapts the schedule of step
 // sizes to the new number of rounds of a client, and sets the noise multiplier to 0.
 func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
@@ -219,14 +229,15 @@ func (c Client) check() []error {
 }
 
 // Public holds the facts about the data that [Run] treats as public: the numbers of records, the shape of a record,
-// and a digest. (ε, δ) does not protect them.
+// and a digest. (ε, δ) does not protect them. [PublicOf] makes it from the data.
 type Public struct {
-	Data     string `json:"data_sha256"` // SHA-256 of the data set; used to check that a folder is continued with the same data
-	Records  int    `json:"records"`     // N, the number of training records of each client
-	HeldOut  []int  `json:"held_out"`    // number of held-out records of each client
+	// Data is the SHA-256 of the data set, by which Run checks that a folder is continued with the same data.
+	Data     string `json:"data_sha256"`
+	Records  int    `json:"records"`  // number of training records of each client
+	HeldOut  []int  `json:"held_out"` // number of held-out records of each client
 	Features int    `json:"features"`
 	Classes  int    `json:"classes"`
-	// Targets are the public bounds of the targets of a regression. Without targets it is nil.
+	// for regression: the public bounds of the targets; otherwise nil
 	Targets *data.TargetBounds `json:"target_bounds,omitempty"`
 }
 
@@ -258,40 +269,42 @@ func (p Public) check(t Task) error {
 	return errors.Join(errs...)
 }
 
-// Trainer trains the stages of a task, and measures the accuracy of models. [NewTrainer] makes one. The results of a
-// Trainer may depend only on the arguments and the data, so that a stage that runs again gives the same bits.
+// Trainer trains the stages of a task, and measures the accuracy of models. [Run] reads the data only through a
+// Trainer. [NewTrainer] makes one. The results of a Trainer may depend only on the arguments and the data, so that a
+// stage that runs again after an interruption gives the same bits.
 type Trainer interface {
-	// Train runs the stage from the global model initial, or from the default model if it is nil. It
-	// returns the global model at the end of the stage.
+	// Train runs the private training stage. It begins with the global model initial (its parameters), or with the
+	// model's default parameters if initial is nil. It returns the parameters of the global model at the end.
 	Train(ctx context.Context, stage Stage, initial []float32) ([]float32, error)
-	// HeldOut judges the model on each client's own held-out records. The results decide whether a client
-	// is satisfied.
+	// HeldOut measures the accuracy of the model with the parameters params, for each client on its held-out records.
+	// The results decide whether a client is satisfied.
 	HeldOut(params []float32) ([]Tested, error)
-	// Test judges the model on each client's test records. The results decide nothing; they are only
-	// reported.
+	// Test measures the accuracy of the model with the parameters params, for each client on its test records. The
+	// results decide nothing; they are only reported.
 	Test(params []float32) ([]Tested, error)
 }
 
-// Tested is the accuracy of a model (or another metric of the task) on a client's test or held-out records. It also
-// has baselines to compare it with, see train.Judgement.
+// Tested is the accuracy of a model (or another metric of the task) on one client's test or held-out records, and
+// what a model that has learnt nothing would reach on them. See train.Judgement.
 type Tested struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 	train.JudgedRows
-	// MajorityShare is the accuracy of always predicting the most frequent class of these records, or the
-	// baseline of the metric.
+	// MajorityShare is the baseline: the accuracy of always predicting the most frequent class of these records, or
+	// the baseline of another metric (models.Metric.Baseline).
 	MajorityShare float64 `json:"majority_share"`
-	// MetricRows is the number of records on which the sampling error of the metric depends
-	// (models.Metric.Rows), and Chance is how far a model that has learnt nothing may exceed the baseline
-	// by chance (models.Metric.Chance). Both are 0 if the metric is the accuracy.
+	// MetricRows is the number of records on which the sampling error of the metric depends (models.Metric.Rows).
+	// Chance is how far a model that has learnt nothing may exceed the baseline by chance (models.Metric.Chance).
+	// Both are 0 if the metric is the accuracy, for which the number of records is enough.
 	MetricRows int     `json:"metric_rows,omitempty"`
 	Chance     float64 `json:"chance,omitempty"`
-	// Margin is the sampling error of a metric of regression (models.Metric.SamplingErrors, which also gives Chance).
+	// Margin is the sampling error of a metric of regression, such as rmse (models.Metric.SamplingErrors, which also
+	// gives Chance). It is 0 for other metrics.
 	Margin float64 `json:"margin,omitempty"`
 }
 
-// Point is one point of the utility graph (see [Outlook]): the accuracy to expect of a training with
-// clipping norm C, noise multiplier σ of every client, and step size η₀. Its Accuracy is the metric's score, see
-// models.Metric.Score.
+// Point is one point of the utility graph (see [Outlook]), the estimates that are made before any private training:
+// the accuracy to expect of a training with clipping norm Clip, noise multiplier Sigma of every client, and initial
+// step size Eta0. Accuracy is the metric's score, for which more is better, see models.Metric.Score.
 type Point struct {
 	Clip     float64 `json:"clip"`
 	Sigma    float64 `json:"sigma"`
@@ -299,30 +312,34 @@ type Point struct {
 	Accuracy float64 `json:"accuracy"`
 }
 
-// Question is the argument of a [Utility]: the task whose accuracies are to be estimated, with what is public about
-// its data.
+// Question is what [Run] asks a [Utility]: which accuracies are to be expected of a task, given the task and what is
+// public about its data.
 type Question struct {
 	Task   Task
 	Public Public
-	// SampleSize and Rounds are the batch size and the number of rounds of every stage. Least is the noise
-	// multiplier at which one stage uses the whole budget. All three are 0 for the strategies of the
-	// paper, for which they follow from the noise multiplier.
+	// SampleSize and Rounds are the batch size and the number of rounds of every stage. Least is the noise multiplier
+	// at which one stage uses the whole budget, so no stage can have less noise. All three are 0 for the strategies
+	// Paper and PaperTarget, for which batch size and rounds follow from the noise.
 	SampleSize, Rounds int
 	Least              float64
 }
 
-// Outlook is a utility graph: the accuracies to expect of a task with several clipping norms and noise multipliers. A
-// [Utility] makes it before any private training.
+// Outlook is what is known about a task before any private training: the accuracies to expect with several clipping
+// norms and noise multipliers. The paper calls it the utility graph. A [Utility] makes it. From its points, the loop
+// chooses the clipping norm and the step size of the stages, and for the strategies Paper and PaperTarget also the
+// noise.
 type Outlook struct {
-	Points    []Point `json:"points"`
-	GradComps int     `json:"grad_computations"` // gradients that each client computes in a stage
-	Of        string  `json:"of"`                // description of the records that were used
-	// Same reports whether the accuracies were estimated on the task's own data. If Same is false, use the points
-	// only to choose settings, because the task may reach other accuracies on its own data.
+	Points []Point `json:"points"`
+	// number of gradients that each client computes in one stage
+	GradComps int    `json:"grad_computations"`
+	Of        string `json:"of"` // description of the records on which the accuracies were estimated
+	// Same says whether the accuracies were estimated on the task's own data. If it is false, they are those of other
+	// data, and only the clipping norms and step sizes carry over to the task.
 	Same bool `json:"same"`
 }
 
-// Utility is a function that estimates, before any private training, the accuracies to expect of a task with several
-// amounts of noise (the utility graph). The function must use public records only. This package has two:
-// [Probe.Utility], which trains on public records, and the result of [UsualSteps], which trains nothing.
+// Utility is a function that estimates, before any private training, which accuracies to expect of a task with
+// several amounts of noise (see [Outlook]). It must use public records only, because no (ε, δ) covers it. You pass
+// one to [Run] in [Options].Utility. This package has two: [Probe.Utility], which trains on public records, and the
+// result of [UsualSteps], which trains nothing.
 type Utility func(ctx context.Context, q Question) (Outlook, error)

@@ -12,8 +12,8 @@ import (
 // maxClientsFile is the largest size of a file of clients, in bytes.
 const maxClientsFile = 16 << 20
 
-// ReadClients reads clients from a JSON file. The file has a list with an object for each client, in
-// order, with the keys of [Client]:
+// ReadClients reads the budgets and targets of clients from a JSON file. The file has a list with an object for each
+// client, in order, with the keys of [Client]:
 //
 //	[{"epsilon": 0.5, "target_accuracy": 0.9},
 //	 {"epsilon": 1, "delta": 1e-5, "target_accuracy": 0.92, "records": 1000}]
@@ -57,8 +57,8 @@ func checkClients(n int) error {
 }
 
 // NewClients returns n clients with the given budgets and target accuracies. Each list has one value for all clients,
-// or n values, one for each client. deltas may also be empty, which means 1/N_c (see [Client]). The error lists all
-// problems.
+// or n values, one for each client. deltas may also be empty: then the δ of a client with N records is 1/N. The error
+// lists all problems.
 func NewClients(n int, epsilons, deltas, accuracies []float64) ([]Client, error) {
 	if err := checkClients(n); err != nil {
 		return nil, err

@@ -22,10 +22,10 @@ import (
 	"proactivedp/train"
 )
 
-// Journal is what [Run] stores in its folder: the promised budgets, the tasks and the stages (trainings). The journal
-// holds everything on which the next step depends, so a later call of Run can continue from it. Run writes each stage
-// to the journal before the stage starts, and never removes one. The spent part of the budgets is computed from the
-// stages.
+// Journal is what [Run] stores in its folder: the clients' accounts (budgets), the tasks and the stages (private
+// trainings). It holds everything on which the next step depends, so a later call of Run can continue from it. Run
+// writes each stage to the journal before the stage starts, and never removes one, so that its cost is never
+// forgotten. The spent part of the budgets is computed from the stages.
 type Journal struct {
 	Public   Public        `json:"public"`
 	Seed     uint64        `json:"seed"`
@@ -34,12 +34,15 @@ type Journal struct {
 	Stages   []Stage       `json:"stages"`
 }
 
-// JournalTask is a task in a [Journal]. Outlook has the accuracies that were expected before the first training.
+// JournalTask is a task in a [Journal]. Outlook has the accuracies that were estimated before the first private
+// training of the task.
 type JournalTask struct {
 	Task
-	Outlook    Outlook `json:"outlook"`
-	SampleSize int     `json:"sample_size,omitempty"` // batch size of each of its stages; Rounds is their number of rounds; both are 0 for the strategies of the paper
-	Rounds     int     `json:"rounds,omitempty"`
+	Outlook Outlook `json:"outlook"`
+	// SampleSize is the batch size of each stage of the task, and Rounds is the number of rounds of each stage. Both
+	// are 0 for the strategies Paper and PaperTarget, whose stages differ.
+	SampleSize int `json:"sample_size,omitempty"`
+	Rounds     int `json:"rounds,omitempty"`
 	// End says why the task ended. It is "" while the task is under way.
 	End string `json:"end,omitempty"`
 }

@@ -16,9 +16,9 @@ import (
 	"proactivedp/train"
 )
 
-// PublicOf returns the public facts about the data of a task: for each client, the numbers of training records and of
-// records that measure accuracy, and the shape of the data. It is an error if a client of the task asks for more
-// records than its part of the data has.
+// PublicOf returns the facts about the data of a task that [Run] treats as public: for each client, the numbers of
+// training records and of held-out records, and the shape of a record. It is an error if a client of the task asks
+// for more records than its part of the data has.
 func PublicOf(source *train.Source, t Task) (Public, error) {
 	if len(t.Clients) != t.Spec.Clients {
 		return Public{}, fmt.Errorf("budgets of %d clients, must be of all %d", len(t.Clients), t.Spec.Clients)
@@ -58,9 +58,10 @@ func judges(source *train.Source, s train.Spec, heldOut bool) (rows, by []data.S
 	return p.Config.Rows, by, nil
 }
 
-// NewTrainer returns a [Trainer] for the task on a data set. It keeps a checkpoint of the current stage in dir,
-// unless dir is "". memory is a limit in bytes: a stage that needs more is an error. 0 means the limit of the
-// process. If progress is not nil, the progress of long stages is written to it.
+// NewTrainer returns a [Trainer] that trains and measures the task on the data of source. It keeps a checkpoint of
+// the stage under way in dir, from which an interrupted stage continues, unless dir is "". perf sets the number of
+// processors. memory is a limit in bytes: a stage that needs more is an error. 0 means the limit of the process. If
+// progress is not nil, the progress of long stages is written to it.
 func NewTrainer(source *train.Source, t Task, dir string, perf sim.Perf, memory int64, progress io.Writer) Trainer {
 	return &trainer{source: source, task: t, dir: dir, perf: perf, memory: memory, progress: progress}
 }

@@ -16,28 +16,29 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Probe estimates the accuracies to expect of a task with several amounts of noise, by trainings on public records.
-// Its method Utility returns these estimates (the utility graph, see [Outlook]). The records are the task's own data
-// if these are public, and otherwise similar data. Make one with [NewProbe] or [NewProbeOn].
+// Probe estimates which accuracies to expect of a task with several amounts of noise (see [Outlook]), by trainings on
+// public records. Pass its method Utility to [Run] as [Options].Utility. The records are the task's own data if these
+// are public, and otherwise similar data. Make one with [NewProbe] or [NewProbeOn].
 type Probe struct {
 	Source *train.Source
-	Spec   train.Spec // training on the source, with the data and features of the source
-	Same   bool       // whether Source has the task's own data
-	Of     string     // description of the records
-	Graph  Graph      // only for the strategies of the paper
+	Spec   train.Spec // training on the records of Source, with their data set and features
+	Same   bool       // whether the records of Source are the task's own data
+	Of     string     // description of the records, for reports
+	Graph  Graph      // what to try for the strategies Paper and PaperTarget; the others do not use it
 	Trials pool.Options
 }
 
-// Graph lists the clipping norms and noise multipliers for the paper's utility graph: the accuracy that a trained
-// model keeps when noise is added to its parameters. Only the strategies Paper and PaperTarget use it.
+// Graph says what [Probe.Utility] tries for the strategies Paper and PaperTarget. As in the paper, it trains a model
+// without noise for each clipping norm C in Clips, adds noise N(0, C²σ²) to the model's parameters for each σ in
+// Sigmas, and measures the accuracy that is left.
 type Graph struct {
 	Clips, Sigmas []float64
-	Draws         int // number of noise draws at each point
-	GradComps     int // number of gradients that each client computes for the model without noise
+	Draws         int // number of times that the noise is drawn for each C and σ, for a mean accuracy
+	GradComps     int // number of gradients that each client computes in the training without noise
 }
 
-// NewProbe returns a [Probe] that trains on the task's own records. They must be public, because no (ε, δ)
-// counts the trainings of the probe.
+// NewProbe returns a [Probe] that trains on the task's own records. They must be public, because the probe's
+// trainings reveal them: no (ε, δ) covers these trainings.
 func NewProbe(source *train.Source, t Task) Probe {
 	p := Probe{Source: source, Spec: t.Spec, Same: true,
 		Of: t.Spec.Data + " itself, used without noise: only right for a public benchmark"}
@@ -58,8 +59,8 @@ func (p *Probe) publicly() {
 	}
 }
 
-// NewProbeOn returns a [Probe] that trains on the data set d instead of the task's own data. d must be
-// public or synthetic, because no (ε, δ) counts the trainings of the probe.
+// NewProbeOn returns a [Probe] that trains on the data set d instead of the task's own data, for private records. d
+// must be public or synthetic, because no (ε, δ) covers the trainings of the probe.
 func NewProbeOn(d *data.Dataset, t Task) Probe {
 	p := Probe{Source: train.NewSource(d), Spec: t.Spec, Of: d.Name}
 	if d.Synthetic {
@@ -71,10 +72,10 @@ func NewProbeOn(d *data.Dataset, t Task) Probe {
 	return p
 }
 
-// Utility estimates the accuracies to expect of a task with several amounts of noise (the utility graph, see
-// [Outlook]). It trains on the probe's records. For the strategies Paper and PaperTarget, it trains a model without
-// noise and then adds noise to its parameters, as the paper does. For the other strategies, it runs proxies, which
-// are cheaper trainings with noise (see [train.Spec.Proxy]).
+// Utility estimates which accuracies to expect of the task in q with several amounts of noise (see [Outlook]). It
+// trains on the probe's records. For the strategies Paper and PaperTarget, it trains a model without noise and then
+// adds noise to its parameters, as the paper does. For the other strategies, it runs proxies, which are cheaper
+// trainings with noise (see [train.Spec.Proxy]).
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	if p.Same && q.Task.Spec.MetricOf().Regression() {
 		return Outlook{}, fmt.Errorf("a utility graph of the task's own records, must be of other data for model = %q: it could "+
@@ -92,11 +93,11 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	return o, err
 }
 
-// UsualSteps returns a [Utility] for tasks without public records. It uses no records, and therefore predicts no
-// accuracies. For each of several amounts of noise it only suggests settings: the task's clipping norm and step size
-// if these are given, and otherwise the usual clipping norm and the step size of [train.UsualStep]. source has the
-// task's data, but UsualSteps uses only the number of the model's parameters. The strategies Paper and PaperTarget
-// are not supported, because they need predicted accuracies.
+// UsualSteps returns a [Utility] for tasks without public records. It uses no records and trains nothing, so it
+// predicts no accuracies. For each of several amounts of noise it only suggests settings: the task's clipping norm
+// and step size if these are given, and otherwise the usual clipping norm and the step size of [train.UsualStep]. Of
+// source, which has the task's data, it uses only the number of the model's parameters. The strategies Paper and
+// PaperTarget are an error, because they need predicted accuracies.
 func UsualSteps(source *train.Source) Utility {
 	return func(_ context.Context, q Question) (Outlook, error) {
 		if q.Task.Strategy.ByTheorem() || !(q.Least > 0) {

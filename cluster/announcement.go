@@ -24,28 +24,32 @@ import (
 	"proactivedp/train"
 )
 
-// Announcement is the message in which a server describes its training to clients: the settings, the model's size,
-// and digests of the data and the program. A client takes part only if it accepts the whole announcement.
+// Announcement is the message in which a server describes its run (one distributed training) to clients: the
+// settings, the model's size, and digests of the data and the program. A client gets it in JoinOptions.Prepare and
+// JoinOptions.Agree, and takes part only if it accepts the whole announcement.
 type Announcement struct {
 	Protocol int        `json:"protocol"`
-	Run      string     `json:"run"` // the run's id, 16 hexadecimal digits
+	Run      string     `json:"run"` // id of the run, 16 hexadecimal digits; a client names it in JoinOptions.Run
 	Spec     train.Spec `json:"config"`
 	Delta    float64    `json:"delta"`
-	Rounds   int        `json:"rounds"`   // T, of each client
-	Params   int        `json:"params"`   // the model's length
-	Records  int        `json:"records"`  // number of training records of each client, N_c, that the server assumes
-	Features int        `json:"features"` // of a record as it is read
-	// Labels has the label of each class of the run's records. The labels are public: a client uses
-	// them to read its own records. A client with other labels would train other classes.
+	Rounds   int        `json:"rounds"`   // number of rounds of each client
+	Params   int        `json:"params"`   // number of the model's parameters
+	Records  int        `json:"records"`  // number of training records that the server assumes each client to have
+	Features int        `json:"features"` // number of features of a record in the data file, before a feature map
+	// Labels has the label of each class, as in the server's data. The labels are public. A client uses them to read
+	// its own records, because a client with other labels would train other classes.
 	Labels []string `json:"labels"`
-	// Chunk is the largest number of float32 values in a message. Longer vectors are sent in several messages. It is
-	// chosen when the run begins, from the largest message that the broker accepts.
+	// Chunk is the largest number of parameters (float32 values) in one message. A longer model or update is sent in
+	// several messages. It is chosen when the run begins, from the largest message that the broker accepts.
 	Chunk   int    `json:"chunk_floats"`
-	Data    string `json:"data_sha256"`    // digest of the server's data set
-	Initial string `json:"initial_sha256"` // digest of the first global model, v̂_0
-	Code    int    `json:"code_version"`   // see train.Spec.CodeVersion
-	// Constants is the digest of the public constants in the run's features, or "" if there are none. Each
-	// client computes the features of its own records.
+	Data    string `json:"data_sha256"`    // SHA-256 of the server's data set
+	Initial string `json:"initial_sha256"` // digest of the global model with which the run begins
+	// Code is the version of the program's numerical code, see train.Spec.CodeVersion. The client's program must have
+	// the same.
+	Code int `json:"code_version"`
+	// Constants is the digest of the public constants that the run's features need, such as fixed filters, or "" if
+	// there are none. Each client computes the features of its own records, so its program must have the same
+	// constants.
 	Constants string `json:"feature_constants_sha256,omitempty"`
 	size      int    // of its message, in bytes
 }
@@ -201,8 +205,9 @@ func (a *Announcement) bytes() ([]byte, error) {
 	return text, nil
 }
 
-// Prepare prepares a client that trains on its part of the run's data set, for JoinOptions.Prepare. d must be the
-// same data set as the server's; it is an error if its digest differs.
+// Prepare prepares a client that trains on its part of the run's data set. Call it in your function
+// JoinOptions.Prepare if every client has a copy of the data set, as in an experiment. d must be the same data set as
+// the server's; it is an error if its digest differs. For a client with its own records use PrepareOwn.
 func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 	if got := d.Hash(); got != a.Data {
 		return nil, fmt.Errorf("the data set %s has the digest %s, the run's data set has %s", d.Name, got, a.Data)
@@ -218,10 +223,10 @@ func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 	return p, a.fits(p)
 }
 
-// PrepareOwn prepares a client that trains on its own records, for [JoinOptions].Prepare. client is its number in the
-// run. All records of d are used. The classes of d must be those of the run: pass data.LabelsOf(a.Labels) to the
-// function that reads the file. If the file has other labels and you have mapped each of them to a class yourself,
-// set d.Names to a.Labels.
+// PrepareOwn prepares a client that trains on its own records, all records of d. Call it in your function
+// [JoinOptions].Prepare. client is the client's number in the run. The classes of d must be those of the run: pass
+// data.LabelsOf(a.Labels) to the function that reads the file. If the file has other labels and you have mapped each
+// of them to a class yourself, set d.Names to a.Labels.
 func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared, error) {
 	if err := a.checkClasses(d); err != nil {
 		return nil, err

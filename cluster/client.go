@@ -27,34 +27,36 @@ import (
 // privacy cost it accepts.
 type JoinOptions struct {
 	URL    string // URL of the broker, such as nats://127.0.0.1:4222
-	Run    string // the run's id; "" means the only run at the broker
-	Client int    // the client's number, from 0
-	// Replace lets a new folder take over the client's number from a folder that is lost for good.
-	// The process that used the lost folder must have stopped.
+	Run    string // id of the run to join; "" means the only run at the broker
+	Client int    // number of this client in the run, from 0; another client must not have it
+	// Replace lets a new folder take over the client's number, if the client's folder is lost for good. Otherwise the
+	// server refuses a second folder with the same number. The process that used the lost folder must have stopped.
+	// The lost folder may have released any of its rounds, so a record then pays for all of them in addition.
 	Replace bool
-	Dir     string // the client's folder, which holds its journal and secret
-	Key     []byte // encrypts the journal, unless it is nil
+	Dir     string // the client's folder, with its journal (the rounds that it has released) and its secret
+	Key     []byte // key with which the journal's files are encrypted; nil means no encryption
 	Creds   *broker.Credentials
 	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent, at
 	// least five seconds. 0 waits forever. Nothing is lost: another call of Join continues.
 	GiveUpAfter time.Duration
-	// MaxEpsilon is the largest certified ε that a record of this client may pay for all rounds of the run, including
-	// the rounds of other clients that hold the same record. δ is the smaller of two numbers: the run's δ, and 1/N
-	// for the N records of this client.
+	// MaxEpsilon is the largest ε that a record of this client may pay; the client does not join a run that could
+	// cost more. The ε is certified for all rounds of the run, including those of other clients that hold the same
+	// record. δ is the run's δ, or 1/N for the N records of this client if that is smaller.
 	//
-	// If MaxEpsilon is 0, any finite ε is accepted, but only if the client trains on its part of the
-	// run's data set. A client with its own records must set MaxEpsilon. math.Inf(1) accepts any
-	// run, even if no ε can be certified.
+	// If MaxEpsilon is 0, any finite ε is accepted, but only if the client trains on its part of the run's data set.
+	// A client with its own records must set MaxEpsilon. math.Inf(1) accepts any run, even if no ε can be certified.
 	MaxEpsilon float64
-	// Prepare prepares the client for the run that the server announced, with its part of the run's
-	// data set or with its own data (see Announcement). It may refuse by returning an error.
+	// Prepare prepares the client for the run that the server announced: usually it reads the data and returns the
+	// result of Announcement.Prepare or Announcement.PrepareOwn. It may refuse the run by returning an error. It must
+	// be given.
 	Prepare func(*Announcement) (*train.Prepared, error)
-	// Agree, unless it is nil, is called after the server has accepted the client and before anything is released.
-	// Its second argument is the cost of all rounds, including those of lost journals. It may refuse by returning an
-	// error.
+	// Agree, unless it is nil, asks for the user's consent. It is called before anything is released, with the
+	// announcement and the privacy cost of all rounds, including those of lost folders that this one replaces. It
+	// refuses the run by returning an error.
 	Agree func(*Announcement, Statement) error
 	Log   *slog.Logger // nil logs nothing
-	// Watch, unless it is nil, is called after each round.
+	// Watch, unless it is nil, is called after each round, with the number of finished rounds and the number of all
+	// rounds.
 	Watch func(round, of int)
 
 	// Only tests set these.
@@ -75,13 +77,16 @@ const (
 )
 
 var (
-	// ErrExpelled is the error of a client that an operator or the server has removed from the run for good.
+	// ErrExpelled is wrapped by the error of [Join] if an operator or the server has removed the client from the run.
+	// It cannot come back.
 	ErrExpelled = errors.New("the client was expelled")
-	// ErrRefused is the error of a client that the server refuses. The server's answer says why: for example, another
-	// journal has the client's number, or the journal is an older copy.
+	// ErrRefused is wrapped by the error of [Join] if the server refuses the client. Its text has the server's
+	// reason: for example, another folder already has the client's number, or the client's journal (its record of
+	// released rounds) is an older copy.
 	ErrRefused = errors.New("refused by the server")
-	// ErrSecondRelease is the error of a client that stops because it might release rounds a second time. Its journal
-	// is a copy or an old version, or another process sends messages with its client number.
+	// ErrSecondRelease is wrapped by the error of [Join] if the client stops because it might release a round a
+	// second time with other noise, which would cost more privacy. The reason is that its journal (its record of
+	// released rounds) is a copy or an old version, or that another process uses its client number.
 	ErrSecondRelease = errors.New("rounds could be released twice")
 )
 
@@ -141,27 +146,29 @@ type ack struct {
 	at      time.Time
 }
 
-// JoinReport is what Join returns: a client's part in a run, its releases and their privacy.
+// JoinReport is what [Join] returns: the client's part in a run, its releases and their privacy. A client may be
+// stopped and started several times. Each start is called a life, and some fields are about the last life only.
 type JoinReport struct {
-	Run     string       `json:"run"`
-	Client  int          `json:"client"`
-	Rounds  int          `json:"rounds"`     // in this client's journal
-	Records int          `json:"records"`    // of this client
-	MaxLag  int          `json:"max_lag"`    // the largest i − k, for round i computed from global model k
-	MeanLag float64      `json:"mean_lag"`   // the mean of i − k over the client's rounds
-	Sent    int64        `json:"bytes_sent"` // in this life
-	Resent  int          `json:"resent"`     // updates that were sent again in this life
-	Lives   int          `json:"lives"`      // how often the client's journal was opened; each opening is a life
-	Seconds float64      `json:"seconds"`    // duration of this life
-	Release []dp.Release `json:"releases"`   // of this client
+	Run     string `json:"run"`
+	Client  int    `json:"client"`
+	Rounds  int    `json:"rounds"`  // number of rounds that this client has released, without those of a folder that it replaced
+	Records int    `json:"records"` // number of records of this client
+	// MaxLag is the largest staleness: the largest i − k, where round i was computed from global model k.
+	MaxLag  int          `json:"max_lag"`
+	MeanLag float64      `json:"mean_lag"`   // mean of i − k over the client's rounds
+	Sent    int64        `json:"bytes_sent"` // bytes of updates sent since the last start
+	Resent  int          `json:"resent"`     // number of updates that were sent again since the last start
+	Lives   int          `json:"lives"`      // how often the client was started in this run
+	Seconds float64      `json:"seconds"`    // time since the last start
+	Release []dp.Release `json:"releases"`   // rounds of this client, with the name of their noise, as files store them
 	Privacy Statement    `json:"privacy"`
-	Notes   []string     `json:"notes,omitempty"` // what else to know about the releases
+	Notes   []string     `json:"notes,omitempty"` // warnings about the releases, for example about old copies of a folder
 }
 
-// Join takes part in a training as a client until the training ends, and returns the client's report. If the broker
-// or the server is down, Join waits, as long as o.GiveUpAfter allows. If ctx is cancelled, the error is
-// context.Cause(ctx). Nothing is lost then, and another call of Join continues. If the client in Dir has already
-// finished, Join returns its report again and needs no server.
+// Join takes part in a run (a distributed training) as a client until the training ends, and returns the client's
+// report. It keeps its state in o.Dir: after an interruption, another call with the same options continues. If the
+// broker or the server is down, Join waits, as long as o.GiveUpAfter allows. If ctx is cancelled, the error is
+// context.Cause(ctx). If the client in Dir has already finished, Join returns its report again and needs no server.
 func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
 	c, err := newClient(o)
 	if err != nil {

@@ -15,20 +15,28 @@ import (
 	"proactivedp/models"
 )
 
-// Refusal is a reason for which the server refuses a message. Report and Status count the refused messages by reason.
+// Refusal is a reason for which the server refuses a client's message, such as a damaged one. [Report] and [Status]
+// count the refused messages by reason.
 type Refusal string
 
-// These are the reasons to refuse a message. Honest clients send no such message, with one exception: by chance,
-// noise can make an update TooLong. The probability that this happens in a whole run is at most 10⁻¹².
+// These are the reasons to refuse a message. They show a fault or an attack: honest clients send no such message,
+// with one exception. By chance, noise can make an update TooLong. The probability that this happens in a whole run
+// is at most 10⁻¹².
 const (
-	NoUpdate     Refusal = "no update"      // not a message of this package's format, damaged, or an automatic answer of the broker
-	OtherRun     Refusal = "other run"      // an update of another run
-	OtherSubject Refusal = "other subject"  // the client, round or chunk in the message differs from those in its NATS subject
-	OutOfRange   Refusal = "out of range"   // a client, round, size or k that the run cannot have
-	OtherVector  Refusal = "other vector"   // chunks of different vectors
-	NotFinite    Refusal = "not finite"     // NaN or an infinity
-	TooLong      Refusal = "norm too large" // longer than clipping, sampling and noise allow
-	FromExpelled Refusal = "expelled"       // from a client that was expelled
+	// NoUpdate is for a message that is damaged or not in this package's format, or for an automatic answer of the
+	// broker.
+	NoUpdate Refusal = "no update"
+	OtherRun Refusal = "other run" // an update of another run, for example of an earlier one at the same broker
+	// OtherSubject is for an update whose client, round or part differs from those in its address at the broker (its
+	// NATS subject).
+	OtherSubject Refusal = "other subject"
+	// OutOfRange is for an update with the number of a client, a round or a global model, or a size, that the run
+	// cannot have.
+	OutOfRange   Refusal = "out of range"
+	OtherVector  Refusal = "other vector"   // parts that do not belong to one update
+	NotFinite    Refusal = "not finite"     // an update with NaN or an infinity
+	TooLong      Refusal = "norm too large" // an update whose norm is larger than clipping, batch size and noise allow
+	FromExpelled Refusal = "expelled"       // a message from a client that was expelled
 )
 
 // refusalTail bounds the probability that a run with only honest clients has an update that is

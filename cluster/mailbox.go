@@ -286,9 +286,9 @@ func (c *client) get(ctx context.Context, subject string) ([]byte, error) {
 	return m.Data, nil
 }
 
-// Find returns the announcement of the run with the given id or, if run is "", of the only run. It asks the servers
-// at the broker again and again until one answers, or until ctx is cancelled. If run is "", several runs are an
-// error.
+// Find asks at the broker which runs (distributed trainings) exist, and returns the announcement of the one with the
+// given id or, if run is "", of the only one. It repeats the question until a server answers, or until ctx is
+// cancelled. If run is "", several runs are an error.
 func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) {
 	for {
 		found, err := findAll(ctx, c, run)

@@ -64,36 +64,49 @@ type answer struct {
 // maxMissing is the largest number of rounds that an answer lists as missing.
 const maxMissing = 256
 
-// Status is the state of a distributed training, as its server knows it. Operator.Status returns one, and
-// ServeOptions.Watch receives one.
+// Status is the state of a distributed training while it runs. Operator.Status asks the server for it, and
+// ServeOptions.Watch receives it in the server's process. K is the number of the newest global model, and Rounds the
+// number at which the training is done.
 type Status struct {
-	Run       string         `json:"run"`
-	K         int            `json:"k"`
-	Rounds    int            `json:"rounds"`
-	Updates   int            `json:"updates"`
-	Params    int            `json:"params"`
-	Seconds   float64        `json:"seconds"` // from the first to the last update; if the server was started several times, the sum over its runs
-	Done      bool           `json:"done"`
-	Received  int64          `json:"bytes_received"` // bytes of the messages whose updates were applied
-	Broadcast int64          `json:"bytes_broadcast"`
-	Lags      []int          `json:"lags"`    // element l: number of updates with lag l = i − k, where round i was computed from global model k
-	Refused   map[string]int `json:"refused"` // refused messages, by reason
-	Clients   []ClientStatus `json:"clients"`
+	Run     string `json:"run"`
+	K       int    `json:"k"`
+	Rounds  int    `json:"rounds"`
+	Updates int    `json:"updates"`
+	Params  int    `json:"params"`
+	// Seconds is the time from the first to the last update. If the server was started several times, it is the sum
+	// over its starts.
+	Seconds   float64 `json:"seconds"`
+	Done      bool    `json:"done"`
+	Received  int64   `json:"bytes_received"` // bytes of the messages whose updates were applied to the model
+	Broadcast int64   `json:"bytes_broadcast"`
+	// Lags has the staleness of the updates: element l is the number of updates for a round i that was computed from
+	// global model i − l.
+	Lags    []int          `json:"lags"`
+	Refused map[string]int `json:"refused"` // number of refused messages, by reason, see [Refusal]
+	Clients []ClientStatus `json:"clients"`
 }
 
-// ClientStatus is the state of one client in a Status: how far it is, and when the server last heard
-// from it.
+// ClientStatus is what the server knows about one client, in a [Status]: how far it is, and when the server last
+// heard from it. Life is the number of times that the client was started.
 type ClientStatus struct {
-	Client   int     `json:"client"`
-	Next     int     `json:"next"`    // the first round whose update the server does not have
-	Covered  int     `json:"covered"` // the server has saved all rounds below this number
-	Oldest   int     `json:"oldest"`  // the first round that its journal can send again, by its last hello message
-	Lost     int     `json:"lost"`    // how many rounds from Next on are lost, see [ErrLost]
-	Newest   int     `json:"newest"`  // number k of the newest global model that it has received, by its last hello message
-	Life     int     `json:"life"`
-	Heard    float64 `json:"heard_seconds_ago"` // -1 if never since the server started
+	Client int `json:"client"`
+	Next   int `json:"next"` // first round of the client whose update the server does not have
+	// Covered is the number of first rounds that the server has on disk: all rounds below Covered. The client can
+	// forget them.
+	Covered int `json:"covered"`
+	// Oldest is the first round that the client can still send again, by its last message about itself.
+	Oldest int `json:"oldest"`
+	// Lost is the number of rounds from Next on that neither server nor client has, see [ErrLost]; 0 normally.
+	Lost int `json:"lost"`
+	// Newest is the number k of the newest global model that the client has received, by its last message about
+	// itself.
+	Newest int `json:"newest"`
+	Life   int `json:"life"`
+	// Heard is the number of seconds since the client's last message. It is -1 if there was none since the server
+	// started.
+	Heard    float64 `json:"heard_seconds_ago"`
 	Expelled bool    `json:"expelled"`
-	Ended    bool    `json:"ended"` // the client has finished, and the server has its ledger
+	Ended    bool    `json:"ended"` // the client has finished its rounds, and the server has the list of them
 	Refused  int     `json:"refused"`
 }
 

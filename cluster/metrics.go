@@ -15,7 +15,8 @@ import (
 )
 
 // Exporter is an HTTP server that shows the state of a run to the monitoring system Prometheus, in the Prometheus
-// text format ("Exposition formats", version 0.0.4). Make one with [ServeMetrics].
+// text format ("Exposition formats", version 0.0.4). Make one with [ServeMetrics], and pass its method Watch as
+// [ServeOptions].Watch.
 type Exporter struct {
 	server *http.Server
 	at     string
@@ -24,8 +25,9 @@ type Exporter struct {
 	status *Status
 }
 
-// ServeMetrics serves metrics at http://ADDRESS/metrics until Close. The metrics show the last status that was passed
-// to Watch. The address, HOST:PORT, must be on loopback.
+// ServeMetrics starts an [Exporter], which serves the metrics of a run at http://ADDRESS/metrics until Close. The
+// metrics show the last status that was passed to its method Watch. address, HOST:PORT, must be a loopback address,
+// because everybody who reaches it can read the metrics.
 func ServeMetrics(address string) (*Exporter, error) {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -47,7 +49,7 @@ func ServeMetrics(address string) (*Exporter, error) {
 // Address returns the address of the metrics as HOST:PORT.
 func (m *Exporter) Address() string { return m.at }
 
-// Watch sets the status that the exporter shows from now on. Use it as [ServeOptions].Watch.
+// Watch sets the status that the metrics show from now on. Set [ServeOptions].Watch to it, and Serve calls it.
 func (m *Exporter) Watch(s *Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -46,9 +46,9 @@ func (n names) stream(kind string) string {
 // anyRun stands for every run, in permissions that are for all runs.
 const anyRun = "*"
 
-// Allow returns the permissions of a user at a broker that runs elsewhere: the NATS subjects under which the user may
-// publish, and those to which the user may subscribe. The user may do what its role in trainings needs, and nothing
-// else.
+// Allow returns what a user may do at the broker: under which NATS subjects (names of messages) the user may publish,
+// and to which it may subscribe. This is what the user's role in a training needs, and nothing else. Pass Allow to
+// [broker.WriteConfig] to configure a broker that runs elsewhere.
 func Allow(u broker.User) broker.Permissions {
 	if u.Role == broker.Server {
 		return broker.Permissions{Publish: []string{">"}, Subscribe: []string{">"}}

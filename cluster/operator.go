@@ -22,9 +22,9 @@ type Operator struct {
 	names names
 }
 
-// Operate connects to the broker at url as the operator of the run with the given id or, if run is "", of the only
-// run at the broker. It waits at most two seconds for the broker. For the server of the run, it waits until ctx is
-// cancelled.
+// Operate connects to the broker at url as an operator of a run (a distributed training): the one with the given id
+// or, if run is "", the only one at the broker. creds are the operator's credentials; nil means none. Operate waits
+// at most two seconds for the broker. For the server of the run, it waits until ctx is cancelled.
 func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*Operator, error) {
 	if err := creds.Check(broker.Operator); err != nil {
 		return nil, err
@@ -49,7 +49,8 @@ const reach = 2 * time.Second
 // Close ends the connection.
 func (o *Operator) Close() { o.conn.Close() }
 
-// ErrNoServer reports that the server of a run no longer answers: it has ended or cannot be reached.
+// ErrNoServer is wrapped by the errors of an [Operator] if the server of the run no longer answers: it has ended or
+// cannot be reached.
 var ErrNoServer = errors.New("its server has ended or cannot be reached")
 
 // Status returns the state of the run. If the server does not answer, Status repeats the question for ten seconds,
@@ -82,8 +83,9 @@ func (o *Operator) ask(ctx context.Context, subject string, question, v any) err
 	}
 }
 
-// Expel removes a client from the run for good, so that the run continues without it. The client cannot join the run
-// again. If the server does not answer, Expel returns the same error as [Operator.Status].
+// Expel removes a client from the run for good, for example because its machine is gone, so that the other clients
+// need not wait for it. The client cannot join the run again. If the server does not answer, Expel returns the same
+// error as [Operator.Status].
 func (o *Operator) Expel(ctx context.Context, client int) error {
 	var r reply
 	if err := o.ask(ctx, o.names.expel(), expulsion{client}, &r); err != nil {

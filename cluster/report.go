@@ -14,16 +14,19 @@ import (
 	"proactivedp/train"
 )
 
-// Report is the report of a finished distributed training.
+// Report is the report of a finished distributed training, which [Serve] returns: the report of the training, and
+// what the messages were like. Expelled lists the clients that were removed.
 type Report struct {
 	train.Report
-	Run       string         `json:"run"`
-	Received  int64          `json:"bytes_received"` // bytes of the messages whose updates were applied
-	Broadcast int64          `json:"bytes_broadcast"`
-	Resent    int            `json:"resent"`  // updates that clients sent again
-	Lags      []int          `json:"lags"`    // element l: number of applied updates with lag l = i − k, where round i was computed from global model k
-	Refused   map[string]int `json:"refused"` // refused messages, by reason
-	Expelled  []int          `json:"expelled"`
+	Run       string `json:"run"`
+	Received  int64  `json:"bytes_received"` // bytes of the messages whose updates were applied to the model
+	Broadcast int64  `json:"bytes_broadcast"`
+	Resent    int    `json:"resent"` // number of updates that clients sent again
+	// Lags has the staleness of the updates: element l is the number of updates for a round i that was computed from
+	// global model i − l.
+	Lags     []int          `json:"lags"`
+	Refused  map[string]int `json:"refused"` // number of refused messages, by reason, see [Refusal]
+	Expelled []int          `json:"expelled"`
 }
 
 // finish makes the report of a training whose clients have all sent their ledgers.

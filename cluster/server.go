@@ -25,21 +25,26 @@ import (
 // MaxClients is the largest number of clients of a distributed run.
 const MaxClients = 4096
 
-// ServeOptions are the options of [Serve]: the training, the folder for its state, and the message broker.
+// ServeOptions are the options of [Serve]: the training (Prepared), the folder for its state, and the message broker.
 type ServeOptions struct {
 	Prepared *train.Prepared
-	Dir      string        // the run's folder; a server that starts again continues from it
-	Engine   broker.Engine // StoreDir "" means a folder in Dir; the server sets Allow
-	Creds    *broker.Credentials
-	// ExpelAfter is how long a client may be silent before it is expelled. 0 never expels.
+	Dir      string // folder for the state of the run; after an interruption, Serve continues from it
+	// Engine is the broker to use or to start. If its StoreDir is "", the broker stores its messages in Dir. Leave
+	// its field Allow nil: the server sets it.
+	Engine broker.Engine
+	Creds  *broker.Credentials
+	// ExpelAfter is how long a client may be silent before the server expels it, so that the others need not wait for
+	// it. At least five seconds; 0 never expels.
 	ExpelAfter time.Duration
-	// SaveEvery is the time between two saves of the server's state. If saving would take more than a twentieth of
-	// the server's time, it saves less often. 0 means two seconds.
+	// SaveEvery is the time between two saves of the server's state; 0 means two seconds. Clients keep their rounds
+	// until the server has saved them. The server saves less often if saving would take more than a twentieth of its
+	// time.
 	SaveEvery time.Duration
 	Log       *slog.Logger // nil logs nothing
 	// Started, unless it is nil, is called with the URL at which clients reach the broker.
 	Started func(url string)
-	// Watch, unless it is nil, is called about four times a second with the state of the run.
+	// Watch, unless it is nil, is called about four times a second with the state of the run, for example
+	// [Exporter.Watch].
 	Watch func(*Status)
 
 	// Only tests set these.
@@ -71,8 +76,7 @@ func (o ServeOptions) Validate() error {
 }
 
 // LeastSilence (5 seconds) is the smallest value, other than 0, of ServeOptions.ExpelAfter and
-// JoinOptions.GiveUpAfter. A server may expel a client, and a client may give up a server, only after a silence of at
-// least this time.
+// JoinOptions.GiveUpAfter: a shorter silence does not show that a process is gone.
 const LeastSilence = 5 * beat
 
 // point is a place in the code at which a test stops a process.
@@ -87,8 +91,9 @@ const (
 	insideBroadcast point = "server in the middle of a broadcast"
 )
 
-// Serve serves a training until its end and returns its report. If the folder Dir already has the same run, Serve
-// continues it. If ctx is cancelled, Serve saves the state and returns context.Cause(ctx).
+// Serve runs the server of a distributed training until its end and returns its report. It keeps its state in o.Dir:
+// if the folder already has the same run, Serve continues it, and if the run has ended, Serve returns its report. If
+// ctx is cancelled, Serve saves the state and returns context.Cause(ctx).
 func Serve(ctx context.Context, o ServeOptions) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// ErrSilent is the error of a client if the server has not answered for the time JoinOptions.GiveUpAfter.
+// ErrSilent is wrapped by the error of [Join] if the server has not answered for the time JoinOptions.GiveUpAfter.
+// Another call of Join continues.
 var ErrSilent = errors.New("the server is silent")
 
 // silence ends a client's context if the server has not answered for too long. The server may have

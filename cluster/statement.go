@@ -19,9 +19,9 @@ import (
 	"proactivedp/train"
 )
 
-// Statement is the privacy guarantee for a client's records. Its per-client ε counts the rounds in the client's own
-// ledger. Only the client knows that this ledger is complete. Its per-record ε also counts, for every other client
-// that holds the same record, all rounds of the run.
+// Statement is the privacy guarantee for the records of one client of a distributed training. Its per-client ε counts
+// the rounds in the client's own ledger. Only the client knows that this ledger is complete. Its per-record ε also
+// counts, for every other client that holds the same record, all rounds of the run.
 type Statement = claim.Report
 
 // planned returns the guarantee after all rounds of the run, for the records of a client whose
@@ -184,7 +184,7 @@ func heldByAll(p *train.Prepared) []string {
 	return []string{fmt.Sprintf("each record is held by all %d clients, and these are the releases of one", n)}
 }
 
-// WriteStatement writes the full privacy statement of the client's releases.
+// WriteStatement writes the full privacy statement of everything that the client released.
 func (r *JoinReport) WriteStatement(w io.Writer) error { return r.Privacy.WriteStatement(w) }
 
 // WriteText writes the report as text.

@@ -140,10 +140,11 @@ func isLetter(text string) bool {
 
 func quote(label string) string { return `"` + strings.ReplaceAll(label, `"`, `""`) + `"` }
 
-// InList returns a label in the form in which it must be written in a list for [ParseLabels]. A label with a comma or
-// an equals sign gets double quotes; other labels are returned unchanged.
+// InList returns a label in the form in which it must be written in a list for [ParseLabels]. A label that has another
+// meaning there gets double quotes: one with a comma, an equals sign or "..", and one that begins with a double quote.
+// Other labels are returned unchanged, and so is *, which stands for all labels that are not listed.
 func InList(label string) string {
-	if strings.ContainsAny(label, ",=") {
+	if strings.ContainsAny(label, ",=") || strings.Contains(label, "..") || strings.HasPrefix(label, `"`) {
 		return quote(label)
 	}
 	return label
@@ -259,12 +260,16 @@ func (l *Labels) Names() []string { return slices.Clone(l.names) }
 // String returns the names of the classes as text for messages, such as "no, yes". If there are more than 8, it
 // returns the first two and their number.
 func (l *Labels) String() string {
-	if len(l.names) > 8 {
-		return fmt.Sprintf("%s, %s, … (%d classes)", InList(l.names[0]), InList(l.names[1]), len(l.names))
+	names := make([]string, 0, 8)
+	for i, name := range l.names[:min(len(l.names), 8)] {
+		if name == anything && int32(i) != l.others { // a label, not the mark for all others
+			names = append(names, quote(name))
+		} else {
+			names = append(names, InList(name))
+		}
 	}
-	names := make([]string, len(l.names))
-	for i, name := range l.names {
-		names[i] = InList(name)
+	if len(l.names) > 8 {
+		return fmt.Sprintf("%s, %s, … (%d classes)", names[0], names[1], len(l.names))
 	}
 	return strings.Join(names, ", ")
 }

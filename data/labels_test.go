@@ -26,6 +26,22 @@ func TestOtherLabelsAreNotMissing(t *testing.T) {
 	}
 }
 
+// The labels that a message lists can be given as a map again: the names and the mark for all others are the same.
+func TestListedLabelsAreAMap(t *testing.T) {
+	for _, text := range []string{
+		`no,yes`, `"a..c",1..3`, `"a,b",c`, `"x=1",y`, `"""quoted""",plain`, `a"b,c`, `"*",yes`, `yes,*`, `"""",*`,
+	} {
+		l, err := ParseLabels(text)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		again, err := ParseLabels(l.String())
+		if err != nil || !reflect.DeepEqual(again, l) {
+			t.Errorf("%q is listed as %q, which is read as %v (%v)", text, l, again, err)
+		}
+	}
+}
+
 func TestParseLabels(t *testing.T) {
 	for text, want := range map[string]struct {
 		names []string

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// Kind says how the ε or δ in a [Bound] relates to the true value: exact, an interval, an upper bound, or an
-// approximation.
+// Kind says what a computed ε or δ of a [Bound] guarantees: it is the true value, one end of an interval around the
+// true value, an upper bound, or only an approximation.
 type Kind string
 
 // These are the values of [Kind].
@@ -19,13 +19,13 @@ const (
 	Approximation Kind = "approximation" // the computed ε or δ may be below the true value: no guarantee
 )
 
-// Bound is an accountant's answer: ε at a given δ, or δ at a given ε. It also holds everything that must
-// be reported with such a number.
+// Bound is the answer of an [Accountant]: ε at a given δ, or δ at a given ε. It also names the accountant, the
+// adjacency and the sampling, which must be reported with the numbers.
 //
-// Of ε and δ, one was given and the other was computed. Each has three fields: a lower end, the best single number
-// (Epsilon, Delta) and an upper end. For the given number, all three are equal. The true value of the computed number
-// lies between its two ends. If nothing is proved from below, the lower end is 0. If nothing is proved from above, as for
-// every Approximation, the upper end is +Inf. For an Upper bound, the best single number is the upper end.
+// The computed number has three fields: a lower end, a single number to print (Epsilon or Delta), and an upper end.
+// The true value lies between the ends, so the upper end is the guarantee. If nothing is proved from below, the lower
+// end is 0. If nothing is proved from above, as for every Approximation, the upper end is +Inf. For an Upper bound,
+// the single number is the upper end. For the given number, all three fields are equal.
 type Bound struct {
 	EpsilonLower, Epsilon, EpsilonUpper float64
 	DeltaLower, Delta, DeltaUpper       float64
@@ -36,8 +36,8 @@ type Bound struct {
 	Sampling   Sampling
 }
 
-// BoundJSON is a [Bound] as it is written in JSON. It can be embedded in a larger object. A number
-// that is infinite or NaN is nil, which is null in JSON.
+// BoundJSON is the form of a [Bound] in JSON. Embed it in a type of your own to have its keys in a larger object. A
+// number that is infinite or NaN is nil here and null in JSON, because JSON cannot hold it.
 type BoundJSON struct {
 	Accountant   string    `json:"accountant"`
 	Kind         Kind      `json:"kind"`
@@ -92,12 +92,13 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// ErrNotCovered is wrapped by the error of an accountant that has no proof for the events. The accountant then claims
-// no ε.
+// ErrNotCovered is wrapped by the error of an [Accountant] that has no proof for the given events, for example for
+// their sampling. Then it returns no ε. Another accountant may have a proof.
 var ErrNotCovered = errors.New("not covered")
 
-// Accountant is a method that computes the ε or δ of all given events together. Implementations are stateless and
-// safe for concurrent use. Three kinds of error exist:
+// Accountant computes the ε or δ of all given events together. The packages pld, rdp, gdp and closedform each have
+// one, and you can write your own. An Accountant has no state and is safe for concurrent use. Three kinds of error
+// exist:
 //
 //   - an error that wraps [ErrNotCovered], if the accountant has no proof for these events;
 //   - another error, if an event or an argument is invalid;
@@ -105,8 +106,10 @@ var ErrNotCovered = errors.New("not covered")
 type Accountant interface {
 	// Name returns the accountant's name, such as "pld". It is printed with each ε.
 	Name() string
-	// Epsilon bounds the least ε such that all events together are (ε, δ)-differentially private, for δ in (0, 1).
+	// Epsilon bounds the least ε at which all events together are (ε, delta)-differentially private. delta is in (0,
+	// 1).
 	Epsilon(ctx context.Context, events []Event, delta float64) (Bound, error)
-	// Delta bounds the least δ such that all events together are (ε, δ)-differentially private, for ε ≥ 0.
+	// Delta bounds the least δ at which all events together are (epsilon, δ)-differentially private. epsilon is at
+	// least 0.
 	Delta(ctx context.Context, events []Event, epsilon float64) (Bound, error)
 }

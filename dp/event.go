@@ -1,6 +1,8 @@
-// Package dp holds the terms that all accountants share: which data sets are neighbours, what one round of a client
-// releases, and the mechanism. A client draws batches and noise with a [Mechanism]. An accountant computes ε from
-// [Mechanism.Events] of the same value, so the two cannot disagree.
+// Package dp has the types that all privacy accountants of this module share. An [Event] describes rounds of DP-SGD:
+// in a round, a client samples a batch of its records and releases the noisy sum of their clipped gradients. An
+// [Accountant] computes the ε or δ of Events. A [Mechanism] draws the batches and the noise of a client's rounds, and
+// returns their Events. The accountant gets the Events of the Mechanism that the client uses, so the two cannot
+// disagree.
 //
 //	released := dp.Event{
 //		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove,
@@ -31,10 +33,11 @@ type Adjacency string
 
 // These are the neighbouring relations (adjacencies).
 const (
-	// AddOrRemove means that one data set has one record more than the other. The number of records N (see
-	// [Event].DatasetSize) is the size of the larger one.
+	// AddOrRemove means that one data set has one record more than the other, so the guarantee hides whether a record
+	// is in the data. The number of records N (see [Event].DatasetSize) is that of the larger data set.
 	AddOrRemove Adjacency = "add-or-remove"
-	// ReplaceOne means that the data sets have equal sizes and differ in one record.
+	// ReplaceOne means that the data sets have equal sizes and differ in one record, so the guarantee hides what a
+	// record contains.
 	ReplaceOne Adjacency = "replace-one"
 	// ZeroOut means that the gradient of one record is 0 in one of the two data sets. The record
 	// keeps its place, so N and all batches are equal.
@@ -44,7 +47,7 @@ const (
 // Sampling names the way in which a round chooses the records of its batch, for example [Poisson].
 type Sampling string
 
-// These are the ways to draw batches. A [Mechanism] draws all of them except Shuffle.
+// These are the ways to draw the batches of a training. A [Mechanism] draws all of them except Shuffle.
 const (
 	// Poisson puts each of the N records into the batch independently, with probability q = s/N. So s is the expected
 	// batch size.
@@ -52,26 +55,27 @@ const (
 	// FixedSize draws a batch of exactly s of the N records, uniformly without replacement.
 	FixedSize Sampling = "fixed"
 	// Shuffle permutes the records and cuts them into batches of equal size, as most data loaders do. [Redraw] says
-	// whether each epoch has a new permutation. Accountants do not count the protection that shuffling adds; see
-	// [Unamplified].
+	// whether each epoch has a new permutation. Accountants treat a shuffled epoch like one round that uses all
+	// records (see [Unamplified]), because no smaller upper bound on ε is proved.
 	Shuffle Sampling = "shuffle"
-	// Allocation lets each record choose, independently of the others, one of the t rounds of an epoch ("random
-	// allocation", or "balls in bins"). So the sizes of batches vary, and a batch may be empty. For random batches of
-	// equal size use [Shuffle], for which only a larger ε can be proved.
+	// Allocation puts each record into one round of an epoch, which is chosen uniformly from the t rounds and
+	// independently of the other records ("random allocation", or "balls in bins"). So the sizes of batches vary, and
+	// a batch may be empty. Batches of equal size are [Shuffle], for which only a larger ε can be proved.
 	Allocation Sampling = "allocation"
 )
 
-// Redraw says, for Allocation and Shuffle, whether each epoch assigns the records to rounds anew. Allocation needs a
-// value, because the two values differ widely in ε. For Shuffle the value may be empty, which means unknown.
+// Redraw says, for the samplings Allocation and Shuffle, whether each epoch assigns the records to rounds anew. An
+// event with Allocation must have it, because keeping one assignment for several epochs costs much more ε. For
+// Shuffle it may be empty, which means unknown.
 type Redraw string
 
 // These are the values of Redraw.
 const (
-	EachEpoch Redraw = "epoch" // each epoch assigns the records to rounds anew
-	Once      Redraw = "once"  // one assignment is kept for all epochs
+	EachEpoch Redraw = "epoch" // each epoch draws a new assignment of the records to rounds
+	Once      Redraw = "once"  // all epochs use the assignment that was drawn for the first one
 )
 
-// Redraws lists the names that [ParseRedraw] knows.
+// Redraws returns all values of [Redraw], whose names [ParseRedraw] reads.
 func Redraws() []Redraw { return []Redraw{EachEpoch, Once} }
 
 // ParseRedraw returns the Redraw with the given name. The error lists all names.
@@ -80,14 +84,14 @@ func ParseRedraw(name string) (Redraw, error) { return parse("redraw", name, Red
 // MaxGroup is the largest value of [Event].Group, the number of records that one person may have.
 const MaxGroup = 1000
 
-// Samplings lists the names that [ParseSampling] knows.
+// Samplings returns all samplings of training rounds, whose names [ParseSampling] reads.
 func Samplings() []Sampling { return []Sampling{Poisson, FixedSize, Shuffle, Allocation} }
 
-// HasEpochs reports whether a record is in at most one round of an epoch, so that the rounds of an epoch depend on
-// each other. This holds for Shuffle and Allocation.
+// HasEpochs reports whether the sampling uses a record in at most one round of an epoch, as Shuffle and Allocation
+// do. With such a sampling, the rounds of an epoch are not independent of each other.
 func (s Sampling) HasEpochs() bool { return s == Shuffle || s == Allocation }
 
-// Adjacencies lists the names that [ParseAdjacency] knows.
+// Adjacencies returns all adjacencies, whose names [ParseAdjacency] reads.
 func Adjacencies() []Adjacency { return []Adjacency{AddOrRemove, ReplaceOne, ZeroOut} }
 
 // ParseSampling returns the Sampling with the given name. The error lists all names.
@@ -108,36 +112,40 @@ func parse[T ~string](what, name string, known []T) (T, error) {
 	return "", fmt.Errorf("%s = %q, must be %s or %s", what, name, strings.Join(names[:last], ", "), names[last])
 }
 
-// Event describes Count rounds with equal settings, for an accountant. In each round, a client released the sum of
-// the gradients of the sampled records, each clipped to norm C, plus noise N(0, C²σ²I). Give the sample rate either
-// by the two sizes (SampleSize and DatasetSize), or by Rate with both sizes 0.
+// Event describes Count rounds with equal settings, as the input of an [Accountant]. In each round, a client released
+// the sum of the gradients of the sampled records, each clipped to norm C, plus noise N(0, C²σ²I). Give the sample
+// rate either as SampleSize and DatasetSize, or as Rate with both sizes 0. An Event can also describe a release that
+// is no round of training, such as a noisy histogram: see its field Other.
 type Event struct {
 	Sampling        Sampling  `json:"sampling"`
 	Adjacency       Adjacency `json:"adjacency"`
-	NoiseMultiplier float64   `json:"noise_multiplier"`       // noise multiplier σ ≥ 0: the noise has standard deviation C·σ
-	SampleSize      int       `json:"sample_size,omitempty"`  // batch size s; under Poisson sampling, its expected value
-	DatasetSize     int       `json:"dataset_size,omitempty"` // number of records N; of two neighbouring data sets, the larger
-	Rate            float64   `json:"sample_rate,omitempty"`  // sample rate q in (0, 1]; 0 means s/N. With Allocation or Truncated, N may be given too
-	// Truncated is the largest number of records in a batch of Poisson sampling, if larger batches are cut to it by
-	// any rule. N must then be known. 0 means that batches are not cut.
+	NoiseMultiplier float64   `json:"noise_multiplier"`      // noise multiplier σ ≥ 0: the noise has standard deviation C·σ
+	SampleSize      int       `json:"sample_size,omitempty"` // batch size s; under Poisson sampling, its expected value
+	// DatasetSize is the number of records N; the larger number, if a neighbouring data set has one record less.
+	DatasetSize int     `json:"dataset_size,omitempty"`
+	Rate        float64 `json:"sample_rate,omitempty"` // sample rate q in (0, 1]; 0 means SampleSize/DatasetSize
+	// Truncated is the largest number of records in a batch of Poisson sampling, if larger batches are cut to this
+	// number by any rule, as some libraries do. The field DatasetSize must then be given. 0 means that batches are
+	// not cut.
 	Truncated int `json:"truncated_batch_size,omitempty"`
 	// Redraw says whether each epoch assigns the records to rounds anew. It is required for Allocation and optional
-	// for Shuffle. The Count rounds of such an event are consecutive, and the first one begins an epoch. Rounds of
-	// another draw, for example those of another client, are a separate Event, even if all fields are equal.
+	// for Shuffle. The Count rounds of such an event are consecutive rounds of one client, and the first one begins
+	// an epoch. Use a separate Event for each client, even if all fields are equal: a record is in only one round of
+	// an epoch, but another client's epoch may use it again.
 	Redraw Redraw `json:"redraw,omitempty"`
-	// Group is the largest number of records of one person, if (ε, δ) is to hold for the person. 0
-	// and 1 mean a single record.
+	// Group is k if (ε, δ) is to protect a person, who may have up to k records. 0 and 1 protect a single record.
 	Group int `json:"group,omitempty"`
 	Count int `json:"count"` // number of rounds
-	// Other is empty for rounds of training. Otherwise it names another mechanism, for example [LaplaceNoise], and
-	// Sampling must be Unsampled. Epsilon, Delta and Rho are parameters of some of these mechanisms, and 0 for all
-	// others.
+	// Other is empty for rounds of training. Otherwise the event is a release by another mechanism, which Other
+	// names, for example [LaplaceNoise]. Sampling is then Unsampled. Epsilon, Delta and Rho are the parameters of
+	// those mechanisms that need them (see their comments) and otherwise 0.
 	Other   Other   `json:"mechanism,omitempty"`
 	Epsilon float64 `json:"epsilon,omitempty"`
 	Delta   float64 `json:"delta,omitempty"`
 	Rho     float64 `json:"rho,omitempty"`
-	// Noise names the source of the noise, if it is known. Accountants ignore it. [Compose] uses it to refuse
-	// releases that share noise. In JSON it is not part of an event: a [Release] names it once for all its events.
+	// Noise names the seed or secret from which the noise was drawn, if it is known. Accountants ignore it. [Compose]
+	// uses it to refuse releases that share noise. The JSON of an event does not have it: a [Release] names it once
+	// for all its events.
 	Noise Noise `json:"-"`
 }
 
@@ -153,9 +161,9 @@ func (e Event) SampleRate() float64 {
 	return float64(e.SampleSize) / float64(e.DatasetSize)
 }
 
-// ExpectedSize returns the expected number of records in a round. It is SampleSize or, for Allocation with t rounds
-// in an epoch, N/t rounded up. It is 0 if the event gives only its Rate, without a number of records. The event must
-// be valid.
+// ExpectedSize returns the expected number of records in a round's batch. It is SampleSize or, for Allocation with t
+// rounds in an epoch, N/t rounded up. It is 0 if the event gives its Rate and no number of records. The event must be
+// valid.
 func (e Event) ExpectedSize() int {
 	if e.Sampling == Allocation {
 		t := e.Batches()
@@ -164,8 +172,9 @@ func (e Event) ExpectedSize() int {
 	return e.SampleSize
 }
 
-// Alike reports whether e and o can be rounds of one [Mechanism] on one data set: they are equal except for batch
-// size, count and the name of their noise.
+// Alike reports whether e and o can be rounds of one [Mechanism] on one data set: all their fields are equal except
+// SampleSize, Count and Noise. Use it to find out whether two releases that name the same noise can be parts of one
+// run.
 func (e Event) Alike(o Event) bool {
 	e.SampleSize, e.Count, e.Noise = o.SampleSize, o.Count, o.Noise
 	return e == o

@@ -25,9 +25,10 @@ type lattice struct {
 // latticeBits sets how fine the lattice is: the standard deviation is 2^40 to 2^41 spacings.
 const latticeBits = 40
 
-// MaxExactNoise is the largest noise multiplier σ of a [Mechanism] with Exact. Such a mechanism rounds sums and noise
-// to whole multiples of a small spacing. To make up for the rounding, it increases the noise by about the fraction
-// σ·2^-40·√d, for a model of d parameters. At the largest σ and 10^6 parameters this is 0.001.
+// MaxExactNoise is the largest noise multiplier σ of a [Mechanism] whose field Exact is set. Such a mechanism rounds
+// sums and noise to multiples of a small spacing. The noise must make up for this rounding, so its standard deviation
+// is larger than C·σ, by about the fraction σ·2^-40·√d for a model with d parameters. At σ = 10^6 and d = 10^6 this
+// fraction is 0.001.
 const MaxExactNoise = 1e6
 
 // lattice returns the lattice for releases of d coordinates. σ must be above 0.

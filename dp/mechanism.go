@@ -14,27 +14,29 @@ import (
 	"proactivedp/rng"
 )
 
-// Mechanism says how one client makes a release (the message of a round): it draws a batch of records, sums their
-// gradients, each clipped to ClipNorm, and adds Gaussian noise. The client and the accountant use the same value, so
-// they cannot differ. A Mechanism is immutable and safe for concurrent use. The zero value is not valid; see
-// Validate.
+// Mechanism says how one client makes the message of a round (a release): it draws a batch of records, sums their
+// gradients, each clipped to ClipNorm, and adds Gaussian noise. The client draws with its methods, and
+// [Mechanism.Events] describes the same rounds for an accountant. A Mechanism is immutable and safe for concurrent
+// use. The zero value is not valid; see Validate.
 type Mechanism struct {
 	Sampling        Sampling
 	Adjacency       Adjacency
 	ClipNorm        float64 // clipping norm C > 0, the largest norm of one record's gradient
 	NoiseMultiplier float64 // noise multiplier σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
-	DatasetSize     int     // number of records N that the client holds
-	Sizes           Sizes   // the sample size s_i of each round; under Poisson sampling, its expected value
-	// Batches is t, the number of rounds in one epoch of Allocation, and 0 for any other sampling. It must
-	// be a constant of the plan and must not be computed from the records. Sizes then holds one size, which
-	// only scales step sizes and simulated times: a round uses N/t records on average.
+	DatasetSize     int     // number of records N that the client has
+	// Sizes has the batch size s_i of each round i. For Poisson sampling it is the expected size; for Allocation see
+	// Batches.
+	Sizes Sizes
+	// Batches is t, the number of rounds in one epoch of Allocation, and 0 for any other sampling. Fix it when you
+	// plan the training: it must not be computed from the records, because it is not private. With Allocation, a
+	// round uses N/t records on average, and Sizes has one size, which only scales step sizes and simulated times.
 	Batches int
-	// Group is the largest number of records that one person may have, if the guarantee is for a person and
-	// not for a record. 0 means a record. Package sim refuses data in which a person has more.
+	// Group is the largest number of records that one person may have, if the guarantee is to protect a person. 0
+	// means that it protects a record. Package sim refuses data in which a person has more records.
 	Group int
-	// Exact draws samples and noise by integer arithmetic, so that they have exactly the stated distributions. Use it
-	// for real releases: the low bits of a release then reveal nothing about the records. It takes longer than
-	// floating point, which is enough for a simulation.
+	// Exact draws batches and noise by integer arithmetic, so that they have exactly the stated distributions. Set it
+	// for real releases: without it, the low bits of a floating-point release may reveal something about the records.
+	// It is slower, so leave it off for simulations.
 	Exact bool
 }
 
@@ -46,8 +48,8 @@ const (
 	MaxScale = 1e30
 )
 
-// Validate returns one error that lists every field of m outside its range. Of the sample sizes, it checks those of
-// rounds 0 to rounds-1. It always checks the size of round 0, even if rounds is 0.
+// Validate returns one error that lists every field of m outside its range. It checks the sizes of rounds 0 to
+// rounds-1, and that of round 0 even if rounds is 0. So rounds should be the number of rounds of the training.
 func (m Mechanism) Validate(rounds int) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -133,8 +135,9 @@ func isConstant(s Sizes) bool {
 // Event returns round i of the mechanism as an [Event] with Count 1, for an accountant.
 func (m Mechanism) Event(i int) Event { return m.EventOf(m.Sizes.At(i)) }
 
-// EventOf returns a round with the given batch size as an [Event] with Count 1. It ignores m.Sizes.
-// [Mechanism.SampleOf] draws such a batch.
+// EventOf returns a round with the given batch size as an [Event] with Count 1. Use it for a round whose size differs
+// from m.Sizes, for example because the client adapts it; [Mechanism.SampleOf] draws such a batch. For Allocation the
+// size is ignored.
 func (m Mechanism) EventOf(size int) Event {
 	if m.Sampling == Allocation {
 		return Event{
@@ -153,8 +156,8 @@ func (m Mechanism) EventOf(size int) Event {
 	}
 }
 
-// Events returns rounds 0 to rounds-1 of the mechanism as events, for an accountant. Equal consecutive rounds become
-// one Event.
+// Events returns rounds 0 to rounds-1 as events, for an accountant. For example, the ε of a training of T rounds is
+// that of Events(T). Equal consecutive rounds become one Event.
 func (m Mechanism) Events(rounds int) []Event {
 	var l Ledger
 	for i := range rounds {
@@ -165,16 +168,17 @@ func (m Mechanism) Events(rounds int) []Event {
 	return l.Events()
 }
 
-// Allotment says which records are in each round's batch, for one epoch of random allocation (see [Allocation]).
-// [Mechanism.Allot] fills it; the zero value is ready for that.
+// Allotment is the result of drawing one epoch of random allocation (see [Allocation]): which records are in the
+// batch of each round. [Mechanism.Allot] draws into it, and [Allotment.Of] returns a batch. The zero value is ready
+// to use.
 type Allotment struct {
 	first   []int32 // by round, the place in records of its first record; one more marks the end
 	records []int32 // all N positions, ordered by round
 }
 
-// Allot draws one epoch of Allocation into a: each of the N positions gets one of the m.Batches rounds, uniformly and
-// independently of the others. The stream s must be at its start for this client and epoch, see [rng.Root.Reseed].
-// The memory of a and scratch is reused.
+// Allot draws one epoch of Allocation into a: it assigns each of the N records to one of the m.Batches rounds,
+// uniformly and independently of the others. s must be the random stream for this client and epoch, at its start (see
+// [rng.Root.Reseed]), so that the same epoch can be drawn again. The memory of a and scratch is reused.
 func (m *Mechanism) Allot(a *Allotment, s *rng.Stream, scratch *SampleScratch) {
 	n, t := m.DatasetSize, m.Batches
 	rounds := slices.Grow(scratch.rounds[:0], n)[:n]
@@ -198,13 +202,13 @@ func (m *Mechanism) Allot(a *Allotment, s *rng.Stream, scratch *SampleScratch) {
 	scratch.rounds = rounds
 }
 
-// Of returns the positions of the records in round j of the epoch, in increasing order. j counts from 0 and must be
-// below the Batches of the Mechanism that drew the epoch. The result is empty if no record chose round j. The caller
-// must not change the slice.
+// Of returns the batch of round j of the epoch, j = 0, 1, …, as the positions of its records in increasing order. j
+// must be less than the Batches of the Mechanism that drew the epoch. The batch is empty if no record was assigned to
+// the round. The caller must not change the slice.
 func (a *Allotment) Of(j int) []int32 { return a.records[a.first[j]:a.first[j+1]] }
 
-// SampleScratch is working memory that [Mechanism.Sample] uses again in each call. The caller owns it. The zero value
-// is ready.
+// SampleScratch is memory for [Mechanism.Sample] and [Mechanism.Allot]. Keep one for each goroutine and pass it to
+// every call, so that the calls need not allocate. The zero value is ready to use.
 type SampleScratch struct {
 	taken  []uint64 // for fixed-size samples: one bit a record, all clear between calls
 	rate   float64  // for Poisson samples: the last sample rate q
@@ -212,16 +216,16 @@ type SampleScratch struct {
 	rounds []int32  // for allocation: the round of each record
 }
 
-// Sample draws the batch of round i: it appends to dst the positions in [0, N) of the records to use, each
-// at most once, and returns dst. Poisson samples are in increasing order and may be empty. Fixed-size
-// samples have exactly s_i elements. Sample allocates only to grow dst or the scratch. It panics for
-// Allocation, which draws whole epochs: use [Mechanism.Allot].
+// Sample draws the batch of round i with the random stream s. It appends the positions of the batch's records,
+// numbers in [0, N) without repetition, to dst and returns dst. A Poisson sample is in increasing order and may be
+// empty. A fixed-size sample has exactly s_i elements, in no order. Sample panics for Allocation, which draws whole
+// epochs: use [Mechanism.Allot].
 func (m *Mechanism) Sample(dst []int32, i int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	return m.SampleOf(dst, m.Sizes.At(i), s, scratch)
 }
 
-// SampleOf draws a batch as Sample does, for a round of the given batch size in [1, N] instead of the size in
-// m.Sizes.
+// SampleOf draws a batch of the given (expected) size, in [1, N], where [Mechanism.Sample] would use the size in
+// m.Sizes. Use it if a client adapts its batch sizes. [Mechanism.EventOf] is the event for such a round.
 func (m *Mechanism) SampleOf(dst []int32, size int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	switch {
 	case m.Sampling == FixedSize:
@@ -268,9 +272,9 @@ func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch
 	return dst
 }
 
-// Noise sets u to the round's noise N(0, C²σ²I), as float32. Only simulations may add this noise to a sum. For a
-// release use AddNoise. With exact noise (see Exact), AddNoise also rounds the sum to the same spacing as the noise,
-// so that the low bits of the sum reveal nothing.
+// Noise sets u to the noise of a round, N(0, C²σ²I), drawn from the stream s. Only a simulation may add this noise to
+// a sum of gradients. For a release use [Mechanism.AddNoise]: with exact noise (see Exact) it also rounds the sum, so
+// that the low bits of the sum reveal nothing.
 func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 	switch std := m.ClipNorm * m.NoiseMultiplier; {
 	case !(std > 0):
@@ -282,9 +286,10 @@ func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 	}
 }
 
-// AddNoise sets u to sum plus the round's noise N(0, C²σ²I). u and sum must have equal lengths. The addition is in
-// float64. The result is rounded to float32, which affects only what is already private. With Exact and σ above 0, AddNoise also rounds the sum to
-// whole multiples of a spacing of about Cσ·2^-40. The noise is a multiple of the same spacing.
+// AddNoise makes the release of a round: it sets u to sum, the round's sum of clipped gradients, plus noise N(0,
+// C²σ²I) from the stream s. u and sum must have equal lengths. With Exact and σ above 0, sum and noise are rounded to
+// multiples of one spacing of about Cσ·2^-40. Otherwise they are added in float64. u is the result as float32; this
+// rounding costs no privacy, because it comes after the noise.
 func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 	if m.Exact && m.NoiseMultiplier > 0 {
 		m.lattice(len(u)).add(u, sum, s)
@@ -299,9 +304,10 @@ func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 const roundingOfRelease = 1e-6
 
 // CheckRelease returns an error if u cannot be the release of a round that sampled the given number of records and
-// drew its noise from the stream s. It subtracts the noise from u. What remains is the sum of the clipped gradients,
-// so its norm must be at most C·records. A slightly wrong σ can pass this check. A wrong σ is detected with certainty
-// only if it changes the norm of the noise by more than 2C·records.
+// drew its noise from the stream s. Package sim uses it to check the messages in a saved run, whose seeds are known.
+// It subtracts the noise from u. What remains must be a sum of that many clipped gradients, with a norm of at most
+// C·records. A slightly wrong σ can pass this check. A wrong σ is detected with certainty only if it changes the norm
+// of the noise by more than 2C·records.
 func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
 	if m == nil || !(m.ClipNorm > 0) {
 		return errors.New("no Mechanism, or one without a clipping norm")
@@ -321,10 +327,10 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 	return nil
 }
 
-// LargestRelease returns a bound on the norm of a round's release. Whatever the records are, the norm exceeds the
-// bound with probability at most tail, which must be in (0, 1). params is the number of coordinates, and size is the
-// expected batch size. LargestRelease fails for a nil m, for a sampling that no mechanism draws, and for Allocation
-// with invalid Batches.
+// LargestRelease returns a bound on the norm of a round's release, for a server that refuses longer messages. For any
+// records, an honest release exceeds the bound with a probability of at most tail, in (0, 1). size is the expected
+// batch size, and params the number of coordinates. LargestRelease fails if m is nil, if the sampling is not Poisson,
+// FixedSize or Allocation, or if Batches is invalid for Allocation.
 func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, error) {
 	// Let C be the clipping norm, σ the noise multiplier, d = params and L = ln(2/tail). Bernstein's
 	// inequality bounds the batch size B of Poisson samples, whose variance is at most s = size:
@@ -360,16 +366,17 @@ func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, err
 	return (1 + roundingOfRelease) * (float64(m.ClipNorm*records) + noise), nil
 }
 
-// Ledger lists the rounds that one client has released so far, in order. Equal consecutive rounds are counted
-// together. The zero value is an empty ledger.
+// Ledger lists the rounds that one client has released so far, in order, so that an accountant can compute what they
+// cost. Add each round with [Ledger.Record] or [Ledger.Repeat]. Equal consecutive rounds are counted together. The
+// zero value is an empty ledger.
 type Ledger struct {
 	events []Event
 }
 
-// Record adds an event. If it equals the previous event, the two are counted together, unless an int cannot hold the
-// sum or the sampling has epochs ([Sampling.HasEpochs]). With epochs, two equal events may belong to different
-// epochs, so adding their counts would be wrong: a record is in one round of an epoch, but may be in one round of
-// each of two epochs.
+// Record adds an event to the end of the ledger. If it equals the last event, only the count of that event grows.
+// There are two exceptions, in which the event is listed separately: an int cannot hold the sum of the counts, or the
+// sampling has epochs ([Sampling.HasEpochs]). With epochs, the new event begins a new epoch, and in each epoch a
+// record may be used once, so a single event would count too little.
 func (l *Ledger) Record(e Event) {
 	if n := len(l.events); n > 0 && !e.Sampling.HasEpochs() {
 		last, count := &l.events[n-1], e.Count
@@ -382,16 +389,16 @@ func (l *Ledger) Record(e Event) {
 	l.events = append(l.events, e)
 }
 
-// Repeat counts one more round that equals the last recorded one, and returns true. It returns false, and records
-// nothing, in these cases:
+// Repeat records one more round that equals the last one, without making an Event. Call it for each round after the
+// first, and call [Ledger.Record] if it returns false. It records nothing and returns false in these cases:
 //
-//   - nothing is recorded yet;
-//   - size differs from the batch size of the last round (for Allocation, size is not compared);
+//   - the ledger is empty;
+//   - size, the batch size, differs from that of the last round (for Allocation, size is ignored);
 //   - the sampling is Shuffle;
 //   - an int cannot hold the count.
 //
-// Then call Record. Use Repeat only for consecutive rounds of one client in one run, from round 0 on, because it
-// assumes that rounds of Allocation continue the same sequence of draws.
+// Use Repeat only for consecutive rounds of one client in one run, from round 0 on, because with Allocation it
+// assumes that the round continues the epochs of the last event.
 func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
 	if n == 0 || l.events[n-1].Count == math.MaxInt || l.events[n-1].Sampling == Shuffle {
@@ -408,11 +415,12 @@ func (l *Ledger) Repeat(size int) bool {
 // them for each ε of a search.
 const maxCopies = 10_000
 
-// Times returns the events of n clients together, if each of them releases the given events. It multiplies the counts
-// by n, with one exception. An event of allocation or shuffled batches is repeated n times, unless it consists of
-// whole epochs that are each drawn anew. Otherwise the rounds of two clients would look like rounds of one epoch.
+// Times returns the events of n clients together, if each of them releases the given events. Use it for the ε of a
+// record that all n clients hold. Usually, it multiplies the counts by n. But an event of Allocation or Shuffle is
+// listed n times, unless it consists of whole epochs that are each drawn anew: in one event, the rounds of two
+// clients would look like rounds of one epoch, which use a record only once.
 //
-// The error wraps [ErrNotCovered] if an event must be repeated more than 10,000 times, or if an int cannot hold a
+// The error wraps [ErrNotCovered] if an event must be listed more than 10,000 times, or if an int cannot hold a
 // count. The events must be valid.
 func Times(events []Event, n int) ([]Event, error) {
 	var all []Event
@@ -442,8 +450,9 @@ func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 // All iterates over the recorded events, without a copy of the list.
 func (l *Ledger) All() iter.Seq[Event] { return slices.Values(l.events) }
 
-// Run returns how many rounds are recorded, how many gradients they compute in expectation (Computed), and their
-// largest expected batch size (Max). Remainder is 0. Run panics if an int cannot hold the number of gradients.
+// Run summarises the ledger: the number of recorded rounds (Rounds), the number of gradients that they compute in
+// expectation (Computed), and the largest expected batch size (Max). Remainder is 0. Run panics if an int cannot hold
+// the number of gradients.
 func (l *Ledger) Run() Run {
 	r := Run{}
 	for _, e := range l.events {
@@ -462,7 +471,8 @@ func (l *Ledger) Run() Run {
 // Clone returns an independent copy of l.
 func (l *Ledger) Clone() Ledger { return Ledger{events: l.Events()} }
 
-// Named returns a copy of l in which the noise of every event comes from the given source.
+// Named returns a copy of l in which every event names the given source of noise. With the names, [Compose] and
+// [CheckNoise] can find releases that share noise.
 func (l *Ledger) Named(noise Noise) Ledger {
 	named := l.Clone()
 	for i := range named.events {
@@ -486,8 +496,8 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 	return json.Marshal(rows)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Unknown keys, missing keys and invalid events are
-// errors: a round that is not understood must not be counted as a different one.
+// UnmarshalJSON reads the events that MarshalJSON wrote. Unknown keys, missing keys and invalid events are errors,
+// because a round that is misread would be counted with a wrong cost.
 func (l *Ledger) UnmarshalJSON(text []byte) error {
 	var rows []struct {
 		givenEvent

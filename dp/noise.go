@@ -10,17 +10,19 @@ import (
 )
 
 // Noise names the source of an event's noise: the root (a seed or a secret, see [rng.Root]), the number of the run,
-// and the client. The name is public. The zero value means that the source is not known.
+// and the client. The name does not reveal a secret and may be published. The zero value means that the source is not
+// known.
 //
-// The same root, run, client and round number always give the same random numbers, which are scaled by σ. For
-// example, let U and U′ be the releases of one round in two trainings with seed 1, at σ = 10 and σ = 20. Then the
-// noise cancels in 2U − U′, which is a sum of gradients without protection.
+// Two releases with the same root, run, client and round number have the same random numbers, scaled by σ, and so
+// they do not protect each other. For example, let U and U′ be the releases of one round in two trainings with seed
+// 1, at σ = 10 and σ = 20. Then the noise cancels in 2U − U′, which is a sum of gradients without protection.
 type Noise struct {
 	rng.Name
 	Client int `json:"client"` // number of the client, or AllClients for rounds of any client of the run
 }
 
-// AllClients is the value of Noise.Client if the noise may be that of any client of the run.
+// AllClients is the value of Noise.Client for rounds of a run whose client is not named. They may be rounds of any
+// client of the run.
 const AllClients = -1
 
 // String returns the name as text, such as "seed 1, run 0, client 2".
@@ -31,15 +33,18 @@ func (a Noise) String() string {
 	return fmt.Sprintf("%s, client %d", a.Name, a.Client)
 }
 
-// ErrSharedNoise is wrapped by the errors for releases that share noise, because they are from the same run of the
-// same root (see [Noise]). Such releases together have no ε, because one can be subtracted from the other.
+// ErrSharedNoise is wrapped by the errors for two releases that share noise, because both name the same run of the
+// same seed or secret (see [Noise]). No ε holds for such releases together, because the noise cancels when one is
+// subtracted from the other.
 var ErrSharedNoise = errors.New("releases share their noise")
 
-// Compose returns the events of several releases (such as trainings) as one list, in order. Use it before you compute
-// the ε of releases together. Each argument must list all rounds of its release. The error wraps ErrSharedNoise if
+// Compose returns the events of several releases, such as trainings on the same records, as one list. Use it before
+// you compute the ε of the releases together: it first checks that they do not share noise. Each argument lists all
+// rounds of one release. The error wraps [ErrSharedNoise] if
 //
 //   - two arguments name the same noise; the error gives their indexes, counted from 0;
-//   - one argument has events of two mechanisms under one name, because a run has only one mechanism.
+//   - one argument has events of two different mechanisms that name the same run, because a run has only one
+//     mechanism.
 func Compose(releases ...[]Event) ([]Event, error) {
 	seen := runs{}
 	for i, events := range releases {
@@ -52,8 +57,8 @@ func Compose(releases ...[]Event) ([]Event, error) {
 	return slices.Concat(releases...), nil
 }
 
-// CheckNoise returns the error that [Compose] returns for the events of the ledgers, but without making a list of
-// them.
+// CheckNoise returns an error that wraps [ErrSharedNoise] if two ledgers name the same noise, as [Compose] does for
+// lists of events. It does not build the list of all events.
 func CheckNoise(ledgers []Ledger) error {
 	seen := runs{}
 	for i := range ledgers {
@@ -118,8 +123,8 @@ func (c *composed) sharing(client, i int) (int, bool) {
 	return 0, false
 }
 
-// Names returns the sources of noise that the events name (a root and a run number), each once, in the order of the
-// events. unnamed is true if some event names no source.
+// Names returns the sources of noise (root and run number) that the events name, each once, in the order of the
+// events. unnamed is true if at least one event names no source.
 func Names(events []Event) (names []rng.Name, unnamed bool) {
 	seen := map[rng.Name]bool{}
 	for _, e := range events {
@@ -134,15 +139,18 @@ func Names(events []Event) (names []rng.Name, unnamed bool) {
 	return names, unnamed
 }
 
-// Release is a list of rounds whose noise comes from one source. Files store releases in this form.
+// Release is a list of rounds whose noise comes from one source, a run of a seed or a secret. It is the form in which
+// files store rounds: the source is named once and not in each event.
 type Release struct {
-	Noise  rng.Name `json:"noise,omitzero"` // source of the noise of all Events; absent in JSON if it is not known
+	// Noise is the seed or secret, and run, from which the noise of all Events was drawn; absent in JSON if it is not
+	// known.
+	Noise  rng.Name `json:"noise,omitzero"`
 	Events []Event  `json:"events"`
 }
 
-// UnmarshalJSON reads a release. If the file names the source of the noise, each event gets this name as its Noise,
-// with the client [AllClients] (any client of the run), because the file names no client. An unknown key and an
-// invalid event are errors.
+// UnmarshalJSON reads a release from JSON. If the JSON names the source of the noise, this becomes the Noise of each
+// event, with the client [AllClients] (any client of the run), because the JSON names no client. An unknown key and
+// an invalid event are errors.
 func (r *Release) UnmarshalJSON(text []byte) error {
 	var read struct {
 		Noise  rng.Name     `json:"noise,omitzero"`
@@ -166,8 +174,8 @@ func (r *Release) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Releases groups the events by the source of their noise (root and run), in the order in which the sources first
-// occur. Files store events in this form.
+// Releases groups the events by the source of their noise (root and run), for a file. The groups are in the order in
+// which the sources first occur.
 func Releases(events []Event) []Release {
 	var out []Release
 	at := map[rng.Name]int{}

@@ -24,22 +24,24 @@ const (
 	// e^ε/(1+e^ε), otherwise the other answer. If a record is removed, it has no answer, so the adjacency
 	// must be ReplaceOne.
 	RandomizedResponse Other = "randomized-response"
-	// PureDP is any release for which only Epsilon is known, with δ = 0.
+	// PureDP is any release of which only an ε is known (the field Epsilon of the event), with δ = 0.
 	PureDP Other = "pure"
-	// ApproximateDP is any release for which only (Epsilon, Delta) is known. Both are above 0.
+	// ApproximateDP is any release of which only one pair (ε, δ) is known: the fields Epsilon and Delta of the event,
+	// both above 0.
 	ApproximateDP Other = "approximate"
-	// ConcentratedDP is any release that is known to be ρ-zCDP, with Rho = ρ: its Rényi divergence of each
-	// order α > 1 is at most ρα (M. Bun and T. Steinke, "Concentrated Differential Privacy", TCC 2016).
+	// ConcentratedDP is any release that is known to be ρ-zCDP, with ρ in the field Rho of the event: its Rényi
+	// divergence of each order α > 1 is at most ρα (M. Bun and T. Steinke, "Concentrated Differential Privacy", TCC
+	// 2016).
 	ConcentratedDP Other = "zcdp"
 )
 
-// Others lists the names of mechanisms other than rounds of training.
+// Others returns all values of [Other]: the mechanisms that are not rounds of training.
 func Others() []Other {
 	return []Other{GaussianNoise, LaplaceNoise, RandomizedResponse, PureDP, ApproximateDP, ConcentratedDP}
 }
 
-// Unsampled is the Sampling of events with an [Other] mechanism. No [Mechanism] draws it. Only the
-// accountants pld and rdp cover such events.
+// Unsampled is the Sampling of events with an [Other] mechanism, which are not rounds of training and have no batch.
+// Only the accountants pld and rdp cover such events.
 const Unsampled Sampling = "none"
 
 // The largest ε of an event with an Other mechanism, the range of ρ, and that of the NoiseMultiplier of

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// CheckRange returns an error if v is not in [least, most]. name says in the error which number it is.
+// CheckRange returns an error if v is not in [least, most] or is NaN. The error calls the number name.
 func CheckRange(name string, v, least, most float64) error {
 	if !(v >= least && v <= most) {
 		return fmt.Errorf("%s = %v, must be in [%v, %v]", name, v, least, most)
@@ -14,8 +14,7 @@ func CheckRange(name string, v, least, most float64) error {
 	return nil
 }
 
-// CheckCount returns an error if n is not in [least, most]. name says in the error which number it is. The error
-// shows all digits of n.
+// CheckCount returns an error if n is not in [least, most]. The error calls the number name and shows all its digits.
 func CheckCount(name string, n, least, most int) error {
 	if n < least || n > most {
 		return fmt.Errorf("%s = %d, must be in [%d, %d]", name, n, least, most)
@@ -40,7 +39,7 @@ func CheckNotNegative(name string, v float64) error {
 	return nil
 }
 
-// CheckDelta returns an error unless δ is in (0, 1). If least is above 0, δ must also be at least least.
+// CheckDelta returns an error unless δ is in (0, 1) and, if least is above 0, at least least.
 func CheckDelta(delta, least float64) error {
 	switch {
 	case delta >= least && delta > 0 && delta < 1:
@@ -52,8 +51,8 @@ func CheckDelta(delta, least float64) error {
 }
 
 // DefaultDelta returns the δ to use for n records if nobody has given one: the largest power of ten that is at most
-// 1/(10n). A δ of 1/n or more is weak: a mechanism that publishes one random record unchanged satisfies it. A power
-// of ten rarely changes with n. This matters because δ is public, and n would be, too.
+// 1/(10n). It is below 1/n because even a mechanism that publishes one random record unchanged satisfies δ = 1/n. It
+// is a power of ten because δ is published, and a δ that changed with every n would reveal n.
 func DefaultDelta(n int) float64 {
 	digits := 0 // the least with n ≤ 10^digits
 	if n > 1 {

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// Scheme is a pair of a Sampling and an Adjacency, for example Poisson sampling with add-or-remove adjacency. Most
-// code that depends on both (accountants, statements, audits, servers) switches over a Scheme. It names the schemes
-// that it covers and refuses all others. Use [SchemeOf] to make a Scheme. The zero value is invalid.
+// Scheme is a sampling together with an adjacency, for example Poisson sampling with add-or-remove adjacency. What a
+// record costs depends on both, so code such as an accountant switches over the Scheme, names those that it covers,
+// and refuses all others. Use [SchemeOf] to make a Scheme. The zero value is invalid.
 //
-// To add a sampling or an adjacency, add its name to [Samplings] or [Adjacencies], and each pair that has a proof as
-// a Scheme here. Other packages refuse the new schemes until they name them.
+// To add a sampling or an adjacency to this package, add its name to [Samplings] or [Adjacencies], and each pair that
+// has a proof as a Scheme. Other packages refuse the new schemes until they name them.
 type Scheme int
 
-// These are the schemes for which some accountant has a proof. Each name joins a sampling and an
-// adjacency.
+// These are the pairs of sampling and adjacency for which some accountant has a proof. Each name is that of the
+// sampling followed by that of the adjacency.
 const (
 	PoissonAddOrRemove Scheme = iota + 1
 	PoissonReplaceOne
@@ -24,12 +24,14 @@ const (
 	ShuffleZeroOut
 	ShuffleReplaceOne
 	AllocationAddOrRemove
-	GroupAddOrRemove     // Poisson sampling of persons with several records, see [Event.Group]
-	TruncatedAddOrRemove // Poisson sampling with a largest batch, see [Event.Truncated]
+	GroupAddOrRemove // Poisson sampling, add-or-remove adjacency, for a person with several records, see [Event.Group]
+	// TruncatedAddOrRemove is Poisson sampling under add-or-remove adjacency with batches that are cut to a largest
+	// size, see [Event.Truncated].
+	TruncatedAddOrRemove
 )
 
-// SchemeOf returns the Scheme of a sampling and an adjacency. The error names what is unknown. If
-// both are known but do not go together, the error says why and wraps [ErrNotCovered].
+// SchemeOf returns the Scheme of a sampling and an adjacency. The error names what is unknown. If both are known but
+// no accountant covers them together, the error says why and wraps [ErrNotCovered].
 func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
 	if s == Unsampled {
 		return 0, fmt.Errorf("releases that are not rounds of training, only pld and rdp compose them: %w", ErrNotCovered)
@@ -91,8 +93,9 @@ func (s Scheme) String() string {
 	return "an unknown scheme"
 }
 
-// Scheme returns the Scheme of e's rounds; see [SchemeOf]. Groups and truncated batches are covered under
-// Poisson sampling and add-or-remove adjacency only.
+// Scheme returns the [Scheme] of e's rounds: the pair of sampling and adjacency by which an accountant chooses its
+// formula. The error is that of [SchemeOf]. It also wraps ErrNotCovered if Group or Truncated is set for a scheme
+// other than Poisson sampling with add-or-remove adjacency, or if both are set.
 func (e Event) Scheme() (Scheme, error) {
 	scheme, err := SchemeOf(e.Sampling, e.Adjacency)
 	if err == nil && e.Truncated != 0 {
@@ -112,9 +115,9 @@ func (e Event) Scheme() (Scheme, error) {
 	return GroupAddOrRemove, nil
 }
 
-// Sensitivity returns how far the sums of one round can differ between two neighbours, in units of the
-// clipping norm C: 2 if a record is replaced, otherwise 1. It returns NaN for an invalid Scheme and for
-// groups, where the difference depends on the group's size.
+// Sensitivity returns by how much the sum of a round's clipped gradients can differ between two neighbouring data
+// sets, in units of the clipping norm C: 2 if a record is replaced, otherwise 1. It returns NaN for an invalid Scheme
+// and for groups, where the difference depends on the group's size.
 func (s Scheme) Sensitivity() float64 {
 	switch s {
 	case PoissonAddOrRemove, ShuffleZeroOut, AllocationAddOrRemove, TruncatedAddOrRemove:
@@ -125,11 +128,11 @@ func (s Scheme) Sensitivity() float64 {
 	return math.NaN()
 }
 
-// NaturalAdjacency returns the neighbouring relation that accountants usually use with a sampling.
-// Under Poisson sampling and allocation, each record is drawn independently of the others, so a record
-// may be added or removed. Fixed-size sampling takes exactly s of N records, so N must stay the same,
-// and a record is replaced. With shuffled batches the record keeps its place, and its gradient becomes
-// 0. For an unknown sampling NaturalAdjacency returns "", which [Event.Validate] and [SchemeOf] refuse.
+// NaturalAdjacency returns the neighbouring relation to use with a sampling if none is given. Poisson and Allocation
+// draw each record independently of the others, so a record may be added or removed. FixedSize takes exactly s of N
+// records, so N must stay the same, and a record is replaced. With Shuffle the record keeps its place, and its
+// gradient becomes 0 (ZeroOut). For an unknown sampling the result is "", which [Event.Validate] and [SchemeOf]
+// refuse.
 func NaturalAdjacency(s Sampling) Adjacency {
 	switch s {
 	case Poisson, Allocation:
@@ -142,8 +145,9 @@ func NaturalAdjacency(s Sampling) Adjacency {
 	return ""
 }
 
-// CheckDrawn returns an error if no [Mechanism] can draw batches with the sampling s. An example is Shuffle:
-// accountants cover it, but no mechanism draws it.
+// CheckDrawn returns an error unless the sampling is Poisson, FixedSize or Allocation, whose batches a [Mechanism]
+// can draw. Use it before a training. The other samplings, such as Shuffle, only describe trainings by other
+// programs, whose ε an accountant computes.
 func (s Sampling) CheckDrawn() error {
 	why := ""
 	switch s {
@@ -155,9 +159,9 @@ func (s Sampling) CheckDrawn() error {
 	return fmt.Errorf("sampling = %q, must be %q, %q or %q%s", s, Poisson, FixedSize, Allocation, why)
 }
 
-// Batches returns the number of batches in one epoch, t. For allocation it is the number of rounds, 1/q.
-// For other samplings it counts full batches: 1/q for a sample rate q, or N/s for sizes, rounded down. A
-// data loader that also uses the remaining records has one batch more. The event must be valid.
+// Batches returns t, the number of batches in an epoch of the event's sampling. For Allocation it is the number of
+// rounds, 1/q for the sample rate q. For other samplings it counts full batches: 1/q, or N/s for sizes, rounded down.
+// A data loader that also uses the remaining records has one batch more. The event must be valid.
 func (e Event) Batches() int {
 	if e.Rate != 0 {
 		if e.Sampling == Allocation {
@@ -171,24 +175,23 @@ func (e Event) Batches() int {
 	return e.DatasetSize / e.SampleSize
 }
 
-// Epochs returns the number of epochs that contain the event's rounds, if its first round begins an epoch. It is
-// Count/t rounded up, with t rounds in an epoch ([Event.Batches]). An unfinished epoch costs no more than a whole
-// one. The event must be valid.
+// Epochs returns the number of epochs to which the event's rounds belong, if the first round begins an epoch: Count/t
+// rounded up, with t = [Event.Batches] rounds in an epoch. So an unfinished last epoch is counted as a whole one,
+// which is safe, because it costs no more. The event must be valid.
 func (e Event) Epochs() int {
 	t := e.Batches()
 	return e.Count/t + min(1, e.Count%t)
 }
 
-// Unamplified replaces rounds of shuffled batches by rounds that use all records and cost at least as
-// much. Accountants use it to bound the ε of shuffled batches. Other events are returned unchanged. others
-// reports whether an event was replaced. The shuffled events must be valid.
+// Unamplified replaces the rounds of shuffled batches in events by rounds that use all records: one round for each
+// epoch. These cost at least as much, so their ε is an upper bound for shuffled batches. Accountants call it, because
+// no better upper bound for shuffling is known (Chua et al., "How Private are DP-SGD Implementations?", ICML 2024).
+// Other events are returned unchanged. others reports whether an event was replaced. Shuffled events that are not
+// valid are returned unchanged, too.
 //
-// Shuffling itself is not counted as protection: no better upper bound is known (Chua et al., "How Private
-// are DP-SGD Implementations?", ICML 2024).
-//
-// The rounds must be those of one data loader. If they differ in noise or in the number of batches of an
-// epoch, all such events but the last must be whole epochs. Otherwise the error wraps [ErrNotCovered]. The
-// same holds for random allocation, whose events are checked, but not replaced.
+// The rounds must be those of one data loader. If they differ in noise or in the number of batches of an epoch, all
+// shuffled events but the last must be whole epochs. Otherwise the error wraps [ErrNotCovered]. The same holds for
+// random allocation, whose events are checked, but not replaced.
 func Unamplified(events []Event) (all []Event, others bool, err error) {
 	// Why the replacement costs at least as much. Fix the permutations. Then a record is in one batch of
 	// each epoch, so two neighbours differ in one Gaussian round per epoch, by C (zero-out) or 2C

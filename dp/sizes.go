@@ -9,12 +9,13 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Sizes is a sequence of sample sizes s_0, s_1, …: a client samples s_i records in round i, exactly or
-// on average. Implementations are immutable.
+// Sizes is the sequence of batch sizes s_0, s_1, … of a client: round i samples s_i records, exactly or on average.
+// [ConstantSizes], [PolynomialSizes] and [ListSizes] implement it, and [ParseSizes] reads one from text.
+// Implementations are immutable.
 type Sizes interface {
 	// At returns s_i, the sample size of round i ≥ 0. It is at least 1.
 	At(i int) int
-	// String returns the sequence in the form that ParseSizes reads.
+	// String returns the sequence as text that [ParseSizes] reads, such as "linear:10,0.5".
 	String() string
 }
 
@@ -26,13 +27,15 @@ func (s ConstantSizes) At(int) int { return int(s) }
 
 func (s ConstantSizes) String() string { return strconv.Itoa(int(s)) }
 
-// PolynomialSizes is the sequence s_i = ⌊First + Slope·i^Power⌋. With Power 1 it is linear.
+// PolynomialSizes is the sequence of sample sizes s_i = ⌊First + Slope·i^Power⌋, which grows with the round i. With
+// Power 1 it is linear.
 type PolynomialSizes struct {
-	First, Slope, Power float64 // First ≥ 1, Slope ≥ 0, Power > 0
+	// First is the size of round 0, at least 1. Slope ≥ 0 and Power > 0 say how sizes grow.
+	First, Slope, Power float64
 }
 
-// At returns s_i, at most 2^31-1. If s_i would be below 1 or NaN, At returns 0, which [Mechanism.Validate]
-// refuses.
+// At returns the size s_i of round i. A size above 2^31-1 becomes 2^31-1. If s_i would be below 1 or NaN, because the
+// fields are outside their ranges, At returns 0, which [Mechanism.Validate] refuses.
 func (s PolynomialSizes) At(i int) int {
 	size := s.First
 	if s.Slope != 0 { // 0 times an infinite power is 0 here
@@ -120,22 +123,23 @@ func ParseSizes(text string) (Sizes, error) {
 	return p, nil
 }
 
-// MaxRounds is the largest number of rounds of one client. If batch sizes vary, or if a delay depends on them, a run
-// keeps 8 bytes for each round, so at most 160 MB. Otherwise its memory does not grow with the number of rounds.
+// MaxRounds is the largest number of rounds of one client. The reason for the limit is memory: a run needs 8 bytes
+// for each round if batch sizes vary, or if the permissible delay depends on them, so at most 160 MB.
 const MaxRounds = 20_000_000
 
-// Run says how many rounds fit into a given number K of gradient computations, if round i computes s_i gradients (its
-// sample size), and how many of the K are left. [Cut] computes it.
+// Run says how many rounds a client computes if it may compute K gradients in total. Round i computes s_i gradients,
+// its batch size. [Cut] makes a Run.
 type Run struct {
 	Rounds    int // T, the largest number of rounds with s_0 + … + s_{T-1} ≤ K
 	Computed  int // K' = s_0 + … + s_{T-1}, the gradients of these rounds
-	Remainder int // K - K', the computations that are left
+	Remainder int // K - K', the gradients of K that are left because they are too few for another round
 	Max       int // the largest sample size s_i of these rounds
 }
 
-// Cut returns how many whole rounds with the sample sizes s fit into k gradient computations. If the sizes are not
-// constant, it stops at MaxRounds+1 rounds, a number that every run refuses. It also stops after a round with a size
-// below 1, which [Mechanism.Validate] refuses.
+// Cut returns how many whole rounds fit into k gradient computations, if round i has the batch size s.At(i). The
+// result is only an input for checks in two cases. If sizes vary and more than MaxRounds rounds would fit, Cut stops
+// at MaxRounds+1 rounds, and the check of the configuration then reports too many rounds. If a size is below 1, Cut
+// stops after that round, and [Mechanism.Validate] reports it.
 func Cut(s Sizes, k int) Run {
 	r := Run{}
 	if c, ok := s.(ConstantSizes); ok && c > 0 {
@@ -163,8 +167,8 @@ func Cut(s Sizes, k int) Run {
 	return r
 }
 
-// Theta returns θ, the run's largest sample size divided by its mean sample size, which is at least 1. The
-// paper's theorems depend on it. It is exactly 1 for constant sizes and for a run without rounds.
+// Theta returns θ, the run's largest batch size divided by its mean batch size, which is at least 1. The theorems of
+// the paper need more rounds for a larger θ. It is exactly 1 for constant sizes and for a run without rounds.
 func (r Run) Theta() float64 {
 	if r.Rounds == 0 {
 		return 1

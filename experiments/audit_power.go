@@ -6,22 +6,23 @@ import (
 	"proactivedp/audit"
 )
 
-// AuditPower is the result of several audits of a mechanism with one planted fault: how many of the audits raised an
-// alarm. If Fault is audit.NoFault, the mechanism is correct, and every alarm is a false alarm.
+// AuditPower says how many of several audits found a fault that was planted in the mechanism, such as too little
+// noise. If Fault is audit.NoFault, nothing was planted, and every alarm is a false alarm.
 type AuditPower struct {
 	Fault  audit.Fault
 	Size   float64 // size of the fault, see [audit.Options].FaultSize; 0 if the fault has no size
 	Runner audit.Runner
-	Runs   int // audit.Options.Runs of each audit
+	Runs   int // number of trainings of one audit, see audit.Options.Runs
 	Audits int
-	// Found counts the audits that raised an alarm from the releases alone, without the seeds of the
-	// noise. Replayed counts the audits in which a check that recomputes the noise from the seeds raised
-	// one.
+	// Found counts the audits that found a fault in the messages that an adversary sees. Replayed counts the audits
+	// in which the check that knows the seeds, and so can compute each message again, found one.
 	Found, Replayed int
-	By              string // what raised the first alarm
+	// By is the name of the bound or check that raised the alarm, in the first audit of Found; "" if Found is 0.
+	By string
 }
 
-// Interval returns the 95 % confidence interval (Clopper-Pearson) of the probability that an audit finds the fault.
+// Interval returns the 95 % confidence interval (Clopper-Pearson) of the probability that an audit finds the fault,
+// from the numbers Found and Audits.
 func (p AuditPower) Interval() (low, high float64) {
 	return audit.ClopperPearson(p.Found, p.Audits, 0.025)
 }

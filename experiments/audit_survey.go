@@ -27,13 +27,15 @@ const (
 	surveyMark   = "<!-- Written by proactivedp audit. -->\n"
 )
 
-// AuditSurvey measures how well audits work: for every fault that package audit can plant, how often an audit finds
-// it, and how often an audit of the correct mechanism raises a false alarm. audits is the number of audits of each
-// kind. For each fault it tries smaller and smaller sizes, as long as at least half of the audits find them.
+// AuditSurvey measures how well audits work: how often an audit finds each fault that package audit can plant, and
+// how often an audit of the correct mechanism raises a false alarm. It makes the given number of audits for each
+// fault and each size of the fault (how strong it is). It begins with the largest size and continues with smaller
+// ones as long as at least half of the audits find the fault.
 //
-// It writes each measurement to the table in dir as soon as it is made, and a page at the end. A measurement that dir
-// already has, with the same options and the same build of the program, is not repeated. The fields Fault, FaultSize,
-// Runner and Exact of o are ignored. show is called with every measurement.
+// The results are written to the folder dir: each measurement to a table as soon as it is made, and a page at the
+// end. A measurement that dir already has, with the same options and the same build of the program, is not repeated.
+// The fields Fault, FaultSize, Runner and Exact of o are ignored. show, unless it is nil, is called with every
+// measurement.
 func AuditSurvey(ctx context.Context, dir string, o audit.Options, audits int, show func(AuditPower)) error {
 	o.Fault, o.FaultSize, o.Runner, o.Exact = audit.NoFault, 0, audit.Virtual, false
 	if err := o.Validate(); err != nil {

@@ -13,16 +13,18 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ChoiceRequest is the input of a [Chooser], which chooses the settings of a training within a privacy budget.
+// ChoiceRequest is what [Make] asks a [Chooser]: the settings for a training whose ε is at most Epsilon.
 type ChoiceRequest struct {
-	Spec    train.Spec // everything but σ, the clipping norm, the step size and its schedule
-	Epsilon float64    // largest certified ε of a record, at the spec's δ
-	Free    bool       // whether sample size, rounds and clients are also chosen
+	// Spec has the given settings: everything but the noise multiplier, the clipping norm, the step size and its
+	// schedule.
+	Spec    train.Spec
+	Epsilon float64 // largest ε that a record may pay, as the accountant certifies it at the spec's δ
+	Free    bool    // whether the Chooser may also change the batch size, the rounds and the clients
 }
 
-// Chooser is a function that chooses the settings of a training for a privacy budget. [Make] calls it for figures
-// that compare privacy budgets. A Chooser may use package propose to search for the settings. A Chooser must not use
-// the test set. Equal requests must give equal answers.
+// Chooser is a function that chooses noise, clipping norm and step sizes of a training for a privacy budget. You
+// write one, usually with package propose, and pass it as [MakeOptions].Choose: figures that compare privacy budgets
+// call it. A Chooser must not use the test set. Equal requests must give equal answers.
 type Chooser func(ctx context.Context, source *train.Source, w ChoiceRequest) (train.Spec, error)
 
 // choice returns the answer of the Chooser, which is called only once for each request.

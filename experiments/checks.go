@@ -11,12 +11,13 @@ import (
 // maxSeeds is the largest number of seeds of a figure.
 const maxSeeds = 10_000
 
-// CheckSeeds returns an error if n is not a number of seeds that figures allow, in [1, 10000].
+// CheckSeeds returns an error if n is not in [1, 10000]. Figures are averages over n trainings with the seeds 1 to n.
 func CheckSeeds(n int) error {
 	return dp.CheckCount("seeds", n, 1, maxSeeds)
 }
 
-// CheckPart returns an error if part is not in (0, 1]. name is what the error calls the number.
+// CheckPart returns an error if part is not in (0, 1]. Use it for fractions such as MakeOptions.Scale. name is what
+// the error calls the number.
 func CheckPart(name string, part float64) error {
 	if !(part > 0 && part <= 1) {
 		return fmt.Errorf("%s = %v, must be in (0, 1]", name, part)
@@ -26,8 +27,8 @@ func CheckPart(name string, part float64) error {
 
 const maxSweep = 50
 
-// CheckOnce returns an error if a value occurs twice in the list, because the same trainings would then run twice.
-// name is what the error calls the list.
+// CheckOnce returns an error if a value occurs twice in the list. Use it for lists of settings, because for a
+// repeated setting the same training would run twice. name is what the error calls the list.
 func CheckOnce[T comparable](name string, list []T) error {
 	seen := map[T]bool{}
 	for _, v := range list {
@@ -64,7 +65,8 @@ func checkSizes(sizes []int) error {
 	})
 }
 
-// CheckEpsilons returns an error if one of the target epsilons for OwnFigures is out of range or occurs twice.
+// CheckEpsilons returns an error if the list of target epsilons is not one that [OwnFigures] accepts: at most 50
+// different values in [1e-8, 1e4].
 func CheckEpsilons(epsilons []float64) error {
 	return checkSweep("epsilons", epsilons, plan.CheckEpsilon)
 }

@@ -104,23 +104,34 @@ func finals(runs []pool.Timed) []float64 {
 	return out
 }
 
-// Summary has the results of the trainings with one permissible delay, over all seeds: accuracy, time and staleness.
-// Times are in seconds of the trainings' clock, which is simulated or real (see [DelaySpec]).
+// Summary is one line of the result of [DelaySpec.Compare]: accuracy, time and staleness of the trainings with one
+// permissible delay, over all seeds. The target of a seed is the final accuracy of its synchronous training (delay
+// 0), minus [DelayReport].Tolerance. Times are in seconds of the trainings' clock, which is simulated or real (see
+// [DelaySpec]).
 type Summary struct {
-	Name       string    `json:"name"`
-	Delay      string    `json:"delay"`         // the delay as requested
-	Accuracy   float64   `json:"test_accuracy"` // mean accuracy at the end
-	AccuracySD float64   `json:"test_accuracy_sd"`
-	Seconds    float64   `json:"virtual_seconds"`           // mean time to the end
-	Reached    int       `json:"seeds_at_target"`           // number of seeds that reached their target, if they have one
-	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean time to the target; null unless all seeds reached it
-	SpeedUp    *float64  `json:"speed_up"`                  // mean time to target of the reference, divided by that of this series
-	LeastUp    *float64  `json:"speed_up_least"`            // smallest speed-up of a single seed
-	MeanLag    float64   `json:"mean_lag"`                  // mean of i − k over all rounds, where round i was computed from global model k
-	MaxLag     int       `json:"max_lag"`
-	Idle       float64   `json:"idle"`               // fraction of its time that a client waits, mean over clients
-	IdleBy     []float64 `json:"idle_by_client"`     // the same for each client, relative to the time to the end of its last round
-	Diverged   int       `json:"diverged,omitempty"` // number of seeds that diverged; each counts as accuracy 0, and is left out of all other columns
+	Name       string  `json:"name"`
+	Delay      string  `json:"delay"`         // the permissible delay as in DelaySpec.Delays, such as "4" or "sqrt"
+	Accuracy   float64 `json:"test_accuracy"` // final test accuracy, mean over seeds
+	AccuracySD float64 `json:"test_accuracy_sd"`
+	Seconds    float64 `json:"virtual_seconds"` // duration of a training, mean over seeds
+	// Reached is the number of seeds whose training reached the target. A training that ends below the target by more
+	// than the tolerance is not counted.
+	Reached int `json:"seeds_at_target"`
+	// ToTarget is the time to the target, mean over seeds; null unless all seeds reached it.
+	ToTarget *float64 `json:"virtual_seconds_to_target"`
+	// SpeedUp is the mean time to the target with delay 0, divided by that with this delay; null if ToTarget is null,
+	// or if a training begins at its target.
+	SpeedUp *float64 `json:"speed_up"`
+	// LeastUp is the smallest of the speed-ups of the single seeds; null if SpeedUp is null.
+	LeastUp *float64 `json:"speed_up_least"`
+	// MeanLag is the mean staleness: the mean of i − k over all rounds, where a client computed round i from global
+	// model k.
+	MeanLag float64 `json:"mean_lag"`
+	MaxLag  int     `json:"max_lag"`
+	// Idle is the fraction of a client's time in which it waits for a global model, mean over clients.
+	Idle     float64   `json:"idle"`
+	IdleBy   []float64 `json:"idle_by_client"`     // Idle of each client, relative to the time until its last round ends
+	Diverged int       `json:"diverged,omitempty"` // number of seeds that diverged; each counts as accuracy 0, and is left out of all other columns
 }
 
 func (c *comparison) summaries() []Summary {

@@ -9,45 +9,57 @@ import (
 	"proactivedp/dp"
 )
 
-// CourseClient is the request of one client to a [Loop]: a privacy budget and a target accuracy.
+// CourseClient says what one client asks of a [Loop], which trains until all clients have their target accuracy or
+// have spent their budget: a privacy budget and a target accuracy.
 type CourseClient struct {
-	Epsilon  float64 `json:"epsilon"`         // target epsilon of everything that is released about its records
-	Accuracy float64 `json:"target_accuracy"` // accuracy on its held-out records at which it is satisfied
+	// Epsilon is the target epsilon: the most that a record of the client may pay for everything that is released.
+	Epsilon float64 `json:"epsilon"`
+	// Accuracy is the target accuracy on the client's held-out records; once a model has it, the client is satisfied.
+	Accuracy float64 `json:"target_accuracy"`
 }
 
-// Course is the history of one run of a [Loop] (package auto): its private trainings, called stages, and the result
-// for each client. After each stage, each client decides whether it takes part in the next stage.
+// Course is the history of one run of a [Loop] (the loop of package auto): its private trainings, called stages, and
+// the result for each client. After each stage, each client decides by its held-out accuracy whether it takes part in
+// the next stage.
 type Course struct {
-	Clients    []CourseEnd   `json:"clients"`
-	Stages     []CourseStage `json:"stages"`
-	Probe      string        `json:"probe"` // description of the data of its utility graph
-	Accountant string        `json:"accountant"`
-	Adjacency  dp.Adjacency  `json:"adjacency"`
-	Sampling   dp.Sampling   `json:"sampling"`
+	Clients []CourseEnd   `json:"clients"`
+	Stages  []CourseStage `json:"stages"`
+	// Probe describes the public records on which accuracies were estimated before the first private
+	// training.
+	Probe      string       `json:"probe"`
+	Accountant string       `json:"accountant"`
+	Adjacency  dp.Adjacency `json:"adjacency"`
+	Sampling   dp.Sampling  `json:"sampling"`
 }
 
-// CourseEnd is the result of a Course for one client: what its records paid, and whether the client is satisfied.
+// CourseEnd is the result of a Course (a run of the loop of package auto) for one client: what its records paid, and
+// whether the client has its target accuracy. Refused says why a client without its target no longer took part.
 type CourseEnd struct {
-	EpsilonUpper float64 `json:"epsilon_upper"` // guaranteed ε of a record, for all releases together
+	// EpsilonUpper is the guaranteed upper bound on the ε of a record, for everything that was released.
+	EpsilonUpper float64 `json:"epsilon_upper"`
 	Delta        float64 `json:"delta"`
 	Satisfied    bool    `json:"satisfied"`
-	TestAccuracy float64 `json:"test_accuracy"` // on test records, which no decision uses
+	TestAccuracy float64 `json:"test_accuracy"` // accuracy of the last model on test records, which decide nothing
 	Refused      string  `json:"refused,omitempty"`
 }
 
-// CourseStage is one training of a Course. Its lists have an element for each client.
+// CourseStage is one stage (private training) of a Course, a run of the loop of package auto. Each of its lists has
+// one element for each client.
 type CourseStage struct {
 	SampleSize int       `json:"sample_size"`
 	Rounds     int       `json:"rounds"`
 	Clip       float64   `json:"clip"`
 	Eta0       float64   `json:"eta0"`
-	Sigma      []float64 `json:"sigma"`             // 0 if the client did not take part
-	HeldOut    []float64 `json:"held_out_accuracy"` // of the model after the stage
-	Used       []float64 `json:"used"`              // fraction of the budget that is spent after the stage
+	Sigma      []float64 `json:"sigma"` // noise multiplier of each client; 0 if the client did not take part
+	// HeldOut is the accuracy of the model after the stage, on each client's held-out records.
+	HeldOut []float64 `json:"held_out_accuracy"`
+	// Used is the fraction of its privacy budget that each client has spent after the stage.
+	Used []float64 `json:"used"`
 }
 
-// Validate returns an error unless the course has n clients and at least one stage, and each stage has at least one
-// round and n elements in each of its lists.
+// Validate returns an error if the course (one run of a [Loop]) is not complete: it must have results for n clients
+// and at least one stage (private training), and each stage must have at least one round and n elements in each of
+// its lists. Make calls it for what a Loop returns.
 func (c *Course) Validate(n int) error {
 	if len(c.Clients) != n || len(c.Stages) == 0 {
 		return fmt.Errorf("%d clients and %d stages, must be of %d, at least one", len(c.Clients),

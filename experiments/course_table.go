@@ -9,9 +9,9 @@ import (
 	"proactivedp/internal/report"
 )
 
-// CourseTable returns the data of several courses (runs of a [Loop]) as a table for a CSV file, with a header and a
-// row for each client in each stage (training). The courses have the seeds 1, 2 and so on. strategy says how stages
-// were planned, see auto.Strategy.
+// CourseTable returns the data of several courses as a table for a CSV file, with a header and a row for each client
+// in each stage. A course is a run of a [Loop], and a stage is one of its private trainings. courses[i] must have
+// been run with the seed i+1. strategy is the name of the rule by which stages were planned, see auto.Strategy.
 func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]string {
 	table := [][]string{{"seed", "strategy", "stage", "rounds_so_far", "sample_size", "rounds", "clip", "eta0",
 		"client", "target_epsilon", "target_accuracy", "takes_part", "sigma", "held_out_accuracy", "satisfied",
@@ -37,8 +37,9 @@ func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]
 	return table
 }
 
-// CourseRows returns a table to print, with a header and a row for each client. A row has the client's target, its
-// result in courses[0] (a run of a [Loop]), and the number of courses that satisfied it.
+// CourseRows returns a table to print below a picture, with a header and a row for each client. A row has the
+// client's target, its result in courses[0] (a run of a [Loop]), and the number of courses in which the client
+// reached its target accuracy.
 func CourseRows(clients []CourseClient, courses []Course) [][]string {
 	out := [][]string{{"client", "guaranteed", "δ", "target", "took part in stages", "returns", "held-out at end",
 		"test", "satisfied at end", "in all courses"}}
@@ -91,8 +92,9 @@ func stretches(numbers []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// Caption returns the caption for a picture of courses[0], a run of a [Loop]: what is drawn, how clients decide
-// whether they are satisfied, and the privacy guarantee. The other courses are only counted.
+// Caption returns the text below a picture of courses[0], a run of a [Loop]. It says what is drawn, how clients
+// decide whether they are satisfied, and which privacy is guaranteed. Of the other courses, it only gives their
+// number, because the last column of [CourseRows] counts over all of them.
 func Caption(courses []Course) string {
 	c := courses[0]
 	return fmt.Sprintf("Drawn: seed 1; the last column of the table counts over %s. Points: the ends of stages, at "+

@@ -16,24 +16,27 @@ import (
 	"proactivedp/train/pool"
 )
 
-// DelaySpec describes a comparison of permissible delays Υ for one training, with the same seeds for each delay. The
-// time of a training is measured in simulated (virtual) seconds or, with the hogwild runner and a time scale, in real
-// time. The delay 0 (synchronous training) is the reference with which the other delays are compared. It always runs,
-// even if Delays does not list it.
+// DelaySpec describes a comparison of permissible delays for one training. A permissible delay says by how many
+// rounds the global model from which a client computes may be out of date. Use [DelaySpec.Compare] to find out how
+// much time a delay saves and how much accuracy it costs. Each delay is tried with the same seeds. Times are in
+// simulated (virtual) seconds or, with the hogwild runner, which needs a time scale, in real seconds. The delay 0
+// (synchronous training) always runs, because the other delays are compared with it.
 type DelaySpec struct {
-	Train  train.Spec `json:"train"` // what all runs have in common; its delay and seed are not used
+	Train  train.Spec `json:"train"` // the training to run with each delay; its own delay and seed are ignored
 	Delays []string   `json:"delays"`
-	Seeds  int        `json:"seeds"`  // seeds 1 to Seeds are run
-	Margin float64    `json:"margin"` // how much accuracy a delay may lose, in (0, 1)
+	Seeds  int        `json:"seeds"` // number of seeds; each delay is trained with the seeds 1 to Seeds
+	// Margin is the largest loss of final accuracy, in (0, 1), with which a delay still counts as harmless.
+	Margin float64 `json:"margin"`
 }
 
-// DefaultDelays are the permissible delays that [DefaultDelaySpec] compares, in the form that [sim.ParseDelay] reads.
-// A permissible delay says by how many rounds the global model from which a client computes may be out of date.
+// DefaultDelays are the permissible delays that [DefaultDelaySpec] compares: a number is the largest number of rounds
+// by which the global model from which a client computes may be out of date, "sqrt" grows with the training (see
+// [sim.SquareRoot]), and with "unlimited" no client ever waits.
 var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
-// DefaultDelaySpec returns a comparison of the [DefaultDelays] for a model on a data set. It has the paper's
-// parameters, and random compute times of which some are much longer than the others (stragglers). If the model or
-// the data set is "", the usual one for the other is used.
+// DefaultDelaySpec returns a comparison of the [DefaultDelays] for a model on a data set, with the paper's
+// parameters. The compute times are random, and some are much longer than the others (stragglers), because then
+// waiting matters. If the model or the data set is "", the usual one for the other is used.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
 	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3,
 		Margin: DefaultMargin}
@@ -77,31 +80,39 @@ func (s DelaySpec) Validate() error {
 // DelayOptions says where a comparison of delays writes its results, and how much memory and how many
 // processes it uses.
 type DelayOptions struct {
-	Out      string // folder for pictures and finished runs; "" for none
+	Out      string // folder for pictures and for the results of finished runs; "" writes neither
 	Workers  int    // largest number of runs at the same time; memory may limit it further
 	Progress io.Writer
 	Drawing  results.Drawing // how the pictures are drawn
-	// Command, unless it is nil, returns the command that repeats the comparison, for the manifests.
+	// Command returns the command line that repeats the comparison; it is written to the manifests of the pictures.
+	// If Command is nil, the manifests have no command.
 	Command func(DelaySpec) string
-	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
-	// group and GOMEMLIMIT.
+	// Memory limits the memory of the process, in bytes. 0 means the least of the machine's memory, the limit of the
+	// control group, and GOMEMLIMIT.
 	Memory int64
-	// Elsewhere, unless it is nil, computes trainings in other processes.
+	// Elsewhere computes the trainings in other processes. If it is nil, this process computes them.
 	Elsewhere pool.Elsewhere
 }
 
 // DelayReport is the result of [DelaySpec.Compare]: for each permissible delay the accuracy, the time and the
 // staleness (how many rounds out of date the models were), and a verdict.
 type DelayReport struct {
-	Verdict    DelayVerdict `json:"verdict"`
-	Delays     []Summary    `json:"delays"`           // result of each delay, the synchronous one first
-	Tolerance  float64      `json:"target_tolerance"` // how far the target is below the final accuracy of the synchronous run
-	Looks      int          `json:"looks"`            // how often the accuracy of each run was measured, including its start
-	Rounds     int          `json:"rounds"`           // per client
-	TestRows   int          `json:"test_rows"`
-	Majority   float64      `json:"majority_share"` // best metric that a constant prediction reaches, see models.Metric.Baseline
-	JudgedOn   string       `json:"judged_on"`
-	Privacy    claim.Report `json:"privacy"` // of one training, with the seed that costs most; the delay does not change it
+	Verdict DelayVerdict `json:"verdict"`
+	Delays  []Summary    `json:"delays"` // result of each delay, the synchronous one first
+	// The target accuracy of a seed is the final accuracy of the synchronous training minus Tolerance. Tolerance is
+	// one standard deviation over seeds or, for an accuracy, the sampling error of the test rows if that is larger.
+	Tolerance float64 `json:"target_tolerance"`
+	// Looks is the number of times that the accuracy of each run was measured, including once before its first round.
+	Looks    int `json:"looks"`
+	Rounds   int `json:"rounds"` // number of rounds of each client
+	TestRows int `json:"test_rows"`
+	// Majority is the baseline: the best value of the metric that the same prediction for all rows reaches, see
+	// models.Metric.Baseline.
+	Majority float64 `json:"majority_share"`
+	JudgedOn string  `json:"judged_on"`
+	// Privacy is the guarantee of a single training, for the seed with the largest ε. All trainings together cost
+	// more.
+	Privacy    claim.Report `json:"privacy"`
 	Synthetic  bool         `json:"synthetic_data"`
 	DataNote   string       `json:"data_note,omitempty"`
 	DataSHA256 string       `json:"data_sha256"`

@@ -43,7 +43,8 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	return r.Privacy.WriteText(w)
 }
 
-// WriteStatement writes the full privacy statement of the training that costs most, over all seeds.
+// WriteStatement writes the full privacy statement of a single training of the comparison, for the seed with the
+// largest ε. It does not cover all trainings together.
 func (r *DelayReport) WriteStatement(w io.Writer) error { return r.Privacy.WriteStatement(w) }
 
 // majorityText states the baseline accuracy.

@@ -21,31 +21,32 @@ const verdictConfidence = 0.95
 // mostSeedsAdvised is the largest number of seeds that a verdict advises.
 const mostSeedsAdvised = 200
 
-// DelayVerdict says which delays a training tolerates. For each delay and seed, the verdict uses the difference
-// between the final accuracy with this delay and the final accuracy of the synchronous run. The verdict compares the
-// mean difference over seeds with the margin, by Student's t distribution. The test assumes that the differences are
-// about normally distributed.
+// DelayVerdict says which permissible delays keep the accuracy of synchronous training. For each delay and seed, the
+// verdict uses the difference between the final accuracy with this delay and the final accuracy of the synchronous
+// run. It tests whether the mean difference over seeds is below -Margin, with one-sided limits of Student's t
+// distribution, which assumes that the differences are about normally distributed.
 type DelayVerdict struct {
 	Text       string  `json:"text"`
-	Margin     float64 `json:"margin"`     // how much accuracy a delay may lose
-	Confidence float64 `json:"confidence"` // of the judgement of one delay
+	Margin     float64 `json:"margin"`     // largest loss of accuracy that is accepted, see [DelaySpec].Margin
+	Confidence float64 `json:"confidence"` // confidence with which one delay is put into Keeps or Loses
 
-	Keeps     []string `json:"keeps"`     // delays whose accuracy is within the margin
-	Loses     []string `json:"loses"`     // delays that lose more than the margin, or diverge
-	Undecided []string `json:"undecided"` // delays that these seeds do not decide
+	Keeps     []string `json:"keeps"`     // delays that lose at most Margin of accuracy
+	Loses     []string `json:"loses"`     // delays that lose more than Margin, or with which a training diverged
+	Undecided []string `json:"undecided"` // delays for which there are too few seeds to decide
 
-	// Affordable is the delay of Keeps with the largest mean staleness. It is "" if Keeps is empty.
+	// Affordable is the delay of Keeps with the largest mean staleness (rounds by which models are out of date): the
+	// loosest delay that keeps the accuracy. It is "" if Keeps is empty.
 	Affordable string `json:"affordable"`
-	// Fastest is the delay of Keeps that reaches the target accuracy first. SpeedUp is the time of the synchronous
-	// run to the target divided by the time of Fastest. They are "" and nil if no delay of Keeps is faster than the
-	// synchronous run.
+	// Fastest is the delay of Keeps (those that lose at most Margin) that reaches the target accuracy first. SpeedUp
+	// is the time of the synchronous run to the target divided by the time of Fastest. They are "" and nil if no
+	// delay of Keeps is faster than the synchronous run.
 	Fastest string   `json:"fastest"`
 	SpeedUp *float64 `json:"speed_up"`
-	// Resolution is the smallest loss of accuracy that these seeds can show for every delay that did not diverge. It
-	// is nil with one seed.
+	// Resolution is the smallest mean loss of accuracy that can be told from 0 with this number of seeds, for every
+	// delay with which no training diverged. It is nil with one seed.
 	Resolution *float64 `json:"resolution"`
-	// SeedsAdvised is about how many seeds would decide the delays that are still undecided. It is 0 if no
-	// delay is undecided, or if more than 200 seeds would be needed.
+	// SeedsAdvised is the number of seeds to run in order to decide the delays in Undecided, estimated from the
+	// spread over seeds. It is 0 if Undecided is empty, or if more than 200 seeds would be needed.
 	SeedsAdvised int `json:"seeds_advised,omitempty"`
 }
 

@@ -14,18 +14,19 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Figure is an entry of the registry: a figure that Make can compute. Use Figures, Select or OwnFigures to get one.
+// Figure is a figure that [Make] can compute. [Figures] and [Select] return those of this package, and [OwnFigures]
+// makes figures for your own data.
 type Figure struct {
 	Name  string // name of its folder, also used on the command line
 	Data  string // name of its data set
 	Title string // what it shows, in one line
-	Long  bool   // whether it takes long at full size; then it is only made if it is named
-	// Fixed says that the figure prescribes the runner (simulated or real time) of its trainings, so that
-	// [MakeOptions].Runner does not apply.
+	Long  bool   // whether it takes long at full size; [Select] returns it only if a pattern matches it
+	// Fixed says that the figure is about runners (simulated or real time), so that it sets the runner of its
+	// trainings itself. [MakeOptions].Runner must then be "" or train.VirtualRunner.
 	Fixed bool
-	// Sizes says that the figure compares sample sizes, which MakeOptions.Sizes can replace.
+	// Sizes says that the figure compares batch sizes. [MakeOptions].Sizes can replace them.
 	Sizes bool
-	// Equal says that the sample sizes are compared at one ε, which MakeOptions.Epsilon can set.
+	// Equal says that the figure compares batch sizes at one ε. [MakeOptions].Epsilon can set it.
 	Equal bool
 
 	series bool // whether its budgetPlan uses figureConfig.series, so that MakeOptions.Add can keep some
@@ -69,7 +70,7 @@ func (f Figure) Takes() string {
 	return "under a minute"
 }
 
-// Figures returns all figures of the registry, in the order of the page results/README.md.
+// Figures returns all figures of this package, in the order of the page results/README.md.
 func Figures() []Figure {
 	var all []Figure
 	for _, s := range experimentList() {
@@ -109,9 +110,9 @@ func (l delayExperiment) delayFigures() []Figure {
 	return append(all, l.stalenessFigure(), l.idleFigure(), l.adaptiveFigure(), l.timelineFigure(), l.skewedFigure())
 }
 
-// Select returns the figures that match any of the patterns, in the order of the registry. A pattern is a name or a
-// glob such as "phishing-*". Without patterns, Select returns all figures that do not take long. A pattern without a
-// match is an error.
+// Select returns the figures of this package whose name matches any of the patterns, in the order of [Figures]. A
+// pattern is a name or a glob such as "phishing-*". Without patterns, Select returns all figures that do not take
+// long. A pattern without a match is an error.
 func Select(patterns []string) ([]Figure, error) {
 	all := Figures()
 	if len(patterns) == 0 {

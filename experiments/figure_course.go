@@ -16,18 +16,20 @@ import (
 	"proactivedp/train/pool"
 )
 
-// LoopRequest is the input of a [Loop]: the training, the strategy and the clients.
+// LoopRequest is the input of a [Loop]: the training, the rule by which private trainings are planned, and the
+// clients with their budgets and targets.
 type LoopRequest struct {
-	// Train is the training without its noise, which the loop finds. It has held-out records, on which
-	// each client measures the accuracy to decide whether its target is reached.
+	// Train is the training, without noise multipliers: the loop finds them. It must hold out records, on which each
+	// client measures whether its target accuracy is reached.
 	Train    train.Spec     `json:"config"`
-	Strategy string         `json:"strategy"` // how stages are planned, see auto.Strategy
-	Clients  []CourseClient `json:"clients"`  // one for each of Train.Clients
+	Strategy string         `json:"strategy"` // how each private training is planned: the name of an auto.Strategy
+	Clients  []CourseClient `json:"clients"`  // budget and target accuracy of each of the Train.Clients clients
 }
 
 // Loop is a function that runs the loop of package auto and returns the history of the run. The loop plans and runs
-// private trainings until every client has its target accuracy or has spent its budget. Equal requests on the same
-// data must give equal courses, whatever perf is.
+// private trainings until every client has its target accuracy or has spent its budget. You pass a Loop as
+// [MakeOptions].Loop, because this package does not import auto. Equal requests on the same data must give equal
+// courses, whatever perf (settings of speed and memory) is.
 type Loop func(ctx context.Context, source *train.Source, r LoopRequest, perf sim.Perf) (Course, error)
 
 // courseClients have budgets and targets for which some clients stop and one spends its whole budget.

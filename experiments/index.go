@@ -78,26 +78,53 @@ func registered(f Figure) bool {
 // groups are the parts of the index: the figures of the paper, and then those that it does not have.
 // A figure is in the first group that has a pattern for its name.
 var groups = []indexGroup{
-	{"Figure 1: strongly convex, ridge logistic regression on phishing",
+	{"Figure 1: strongly convex, ridge logistic regression on phishing", "",
 		[]string{"phishing-logreg-utility", "phishing-logreg-sample-size*", "phishing-logreg-epsilon"}},
-	{"Figure 2: plain convex, logistic regression on phishing", []string{"phishing-logreg-plain-*"}},
-	{"Figure 3: non-convex, LeNet on MNIST",
+	{"Figure 2: plain convex, logistic regression on phishing", "", []string{"phishing-logreg-plain-*"}},
+	{"Figure 3: non-convex, LeNet on MNIST", "",
 		[]string{"mnist-lenet-utility", "mnist-lenet-sample-size*", "mnist-lenet-epsilon", "mnist-lenet-step-size"}},
-	{"Appendix: logistic regression on mushrooms",
+	{"Appendix: logistic regression on mushrooms", "",
 		[]string{"mushrooms-logreg*-utility", "mushrooms-logreg*-sample-size*", "mushrooms-logreg*-epsilon"}},
-	{"Appendix: AlexNet on CIFAR-10",
+	{"Appendix: AlexNet on CIFAR-10", "",
 		[]string{"cifar10-alexnet-utility", "cifar10-alexnet-sample-size*", "cifar10-alexnet-epsilon"}},
-	{"Why utility graphs differ from the paper's", []string{"*-wstar"}},
-	{"Better settings at the same ε", []string{"*-equal-epsilon", "*-budget", "*-scatter", "*-sampling"}},
-	{"The loop of plans and trainings", []string{"*-course*"}},
-	{"Delay and stragglers", []string{"*-delay", "*-stragglers*", "*-runners", "*-throughput", "*-staleness", "*-idle",
-		"*-adaptive", "*-timeline"}},
-	{"Other figures", []string{"*"}},
+	{"Why utility graphs differ from the paper's",
+		"A utility graph shows how much accuracy a trained model w* keeps after noise is added to its parameters. The paper\n" +
+			"does not say how it trained w*, so these figures train w* in several ways.\n",
+		[]string{"*-wstar"}},
+	{"Better settings at the same ε",
+		"These figures compare the paper's settings with other settings, models and ways of drawing batches. All trainings that\n" +
+			"are compared with each other have the same certified ε.\n",
+		[]string{"*-equal-epsilon", "*-budget", "*-scatter", "*-sampling"}},
+	{"The loop of plans and trainings",
+		"The command `auto` plans and trains until each client has reached its target accuracy or has spent its budget. These\n" +
+			"figures show its course for five clients. The strategy `tight` plans with the accountant pld, and the strategy `paper`\n" +
+			"with the paper's theorem.\n",
+		[]string{"*-course*"}},
+	{"Delay and stragglers",
+		"In these figures, clients do not wait for each other. They may run ahead of the server by a number of rounds, the\n" +
+			"permissible delay. Stragglers are rounds that take much longer than the others.\n",
+		[]string{"*-delay", "*-stragglers*", "*-runners", "*-throughput", "*-staleness", "*-idle", "*-adaptive", "*-timeline"}},
+	{"Other figures", "", []string{"*"}},
 }
 
 type indexGroup struct {
 	title    string
+	about    string   // what the figures show, in Markdown, with a final newline; "" if the title says enough
 	patterns []string // of names of figures, as path.Match has them
+}
+
+// pageTexts describe pages that do not belong to a figure, by the name of the folder.
+var pageTexts = map[string]string{
+	"audit":                "lower bounds on ε, by attacks on trainings",
+	"auto-against-plain":   "the command `auto`, compared with plain training",
+	"cifar10-twentieth":    "AlexNet on CIFAR-10 with a twentieth of the paper's gradients, for all batch sizes of the paper",
+	"scale":                "processor time and memory of trainings, for different numbers of clients and sizes of the model",
+	"search-cifar10":       "the search for the step size of AlexNet on CIFAR-10, with noise",
+	"search-cifar10-plain": "the same without noise",
+	"search-mnist":         "the search for the step size of LeNet on MNIST, with noise",
+	"search-mnist-plain":   "the same without noise",
+	"search-mnist-sqrt":    "the same with noise, and step sizes that decrease as in the paper",
+	"tables":               "every number about privacy in the paper's tables, computed again",
 }
 
 func groupOf(figure string) int {
@@ -135,7 +162,8 @@ func writeIndex(dir string, figures []Figure) error {
 		var text strings.Builder
 		text.WriteString(indexMark + "# Results\n\n")
 		if statements {
-			text.WriteString("[Every statement of the paper](" + results.StatementsFile + ") has a verdict and the evidence for it.\n")
+			text.WriteString("This page compares the figures of this program with those of the paper. [Statements](" + results.StatementsFile + ")\n" +
+				"has a verdict on every statement of the paper, also on those about its theorems and tables.\n\n")
 		}
 		writeSummary(&text, findings, slices.Contains(pages, "tables"))
 		for i, g := range groups {
@@ -143,7 +171,7 @@ func writeIndex(dir string, figures []Figure) error {
 			if len(inGroup) == 0 {
 				continue
 			}
-			if err := writeGroup(&text, g.title, inGroup, findings); err != nil {
+			if err := writeGroup(&text, g, inGroup, findings); err != nil {
 				return err
 			}
 			if err := writeBudgets(&text, dir, inGroup); err != nil {
@@ -193,33 +221,39 @@ func writeSummary(text *strings.Builder, findings []results.Finding, tables bool
 	if len(findings) == 0 {
 		text.WriteString("The paper's text states nothing about these figures.\n")
 	} else {
-		fmt.Fprintf(text, "The paper's text makes %d statements about these figures. **%d are reproduced, %d are not "+
-			"reproduced,\nand %d are undecided.**", len(findings), count[results.Reproduced], count[results.NotReproduced],
+		fmt.Fprintf(text, "The paper's text makes %d statements about the figures on this page. **%d are reproduced, %d are not\n"+
+			"reproduced, and %d are undecided.**", len(findings), count[results.Reproduced], count[results.NotReproduced],
 			count[results.Undecided])
 		if tables {
-			text.WriteString(" The numbers of its tables are on [a separate page](tables/" + indexFile + ").")
+			text.WriteString(" The numbers in the paper's tables have [a separate page](tables/" + indexFile + ").")
 		}
 		text.WriteString("\n")
 	}
 	if len(open) > 0 {
-		text.WriteString("\nThese statements are not reproduced or undecided. σ is the noise multiplier, C the clipping norm, and w* the\n" +
-			"trained model of a utility graph, which shows the accuracy that w* keeps under noise:\n" +
+		text.WriteString("\nThe next table lists the statements that are not reproduced or undecided. σ is the noise multiplier, C the clipping\n" +
+			"norm, s the batch size, and η₀ the step size. w* is a model that was trained without noise. A statement that C *keeps*\n" +
+			"90 % up to some σ means: after noise of standard deviation σC is added to its parameters, w* still has 90 % of its\n" +
+			"accuracy.\n" +
 			"\n| figure | the paper | here | verdict | why |\n|---|---|---|---|---|\n")
 		for _, f := range open {
 			fmt.Fprintf(text, "| [%[1]s](%[1]s) | %s | %s | %s | %s |\n", f.Figure, f.Says, f.Ours, f.Verdict, f.Why)
 		}
 	}
-	text.WriteString("\nEach figure is a folder with a picture, its data (`data.csv`) and `manifest.json` with its settings, among them\n" +
-		"accountant, adjacency, sampling and δ. On this page, accuracies are means over seeds ± one standard deviation.\n" +
-		"ε is certified, for one record. If a figure compares several runs, the table shows their largest ε.\n")
+	text.WriteString("\nEach figure is a folder with a picture, the data of the picture (`data.csv`), and its settings (`manifest.json`), such\n" +
+		"as accountant, adjacency, sampling and δ. On this page, an accuracy is the mean over seeds ± one standard deviation.\n" +
+		"ε is certified, and for one record. If a statement compares several trainings, the table shows their largest ε.\n")
 	if len(findings) > 0 {
 		text.WriteString("\n" + results.Rule + "\n")
 	}
 }
 
 // writeGroup writes a list of figures, with the paper's statements about them.
-func writeGroup(text *strings.Builder, title string, made []Manifest, findings []results.Finding) error {
-	text.WriteString("\n## " + title + "\n\n| | figure | shows | the paper | data | command | files |\n" +
+func writeGroup(text *strings.Builder, group indexGroup, made []Manifest, findings []results.Finding) error {
+	text.WriteString("\n## " + group.title + "\n")
+	if group.about != "" {
+		text.WriteString("\n" + group.about)
+	}
+	text.WriteString("\n| | figure | shows | the paper | data | command | files |\n" +
 		"|---|---|---|---|---|---|---|\n")
 	var rows strings.Builder
 	for _, m := range made {
@@ -304,12 +338,12 @@ func writeBudgets(text *strings.Builder, dir string, made []Manifest) error {
 	if rows.Len() == 0 {
 		return nil
 	}
-	text.WriteString("\nThis table shows the test accuracy, in percent, that trainings reach with different privacy budgets. It summarises the figures\n" +
-		"\\*-budget and \\*-scatter. For trainings made here, ε is certified for Poisson samples, with δ = 1/N unless the name of the training\n" +
-		"says otherwise. `softmax` has the features `hog:4:8`, unless its name says otherwise.\n")
+	text.WriteString("\nThe next table shows the test accuracy in percent that trainings reach for each ε. It summarises the figures whose names\n" +
+		"end with `-budget` or `-scatter`. ε is certified for Poisson samples, at δ = 1/N if the name of the training has no δ.\n" +
+		"`softmax` is softmax regression, on histograms of oriented gradients (`hog:4:8`) or on scattering features (`scatter`).\n")
 	if strings.Contains(rows.String(), publishedSeries) {
-		fmt.Fprintf(text, "Published results (%[2]s; %[3]s)\nhave δ = %[1]g, used no other data, and were tested on all test images.\nTheir programs shuffle the "+
-			"records but compute ε for Poisson samples, so their true ε can be larger.\n", publishedDelta, handcrafted, unlocking)
+		fmt.Fprintf(text, "\nRows that begin with *published* have results of other authors (%[2]s;\n%[3]s), at δ = %[1]g and without other data, on all test images. "+
+			"Their\nprograms shuffle the records, but compute ε for Poisson samples, so their true ε can be larger.\n", publishedDelta, handcrafted, unlocking)
 	}
 	text.WriteString("\n| data | training |")
 	for _, epsilon := range boughtEpsilons {
@@ -323,7 +357,7 @@ func writeBudgets(text *strings.Builder, dir string, made []Manifest) error {
 func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 	var text strings.Builder
 	if len(pictures) > 0 {
-		text.WriteString("\n## Made by other commands\n\nThese figures are by `propose`, `utility` or `train`, or from your own file." +
+		text.WriteString("\n## Made by other commands\n\nThe commands `propose`, `utility` and `train` made these figures, or `figures` from your own file." +
 			"\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n")
 		for _, e := range pictures {
 			if err := e.WriteRow(&text); err != nil {
@@ -332,9 +366,13 @@ func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 		}
 	}
 	if len(pages) > 0 {
-		text.WriteString("\n## Pages\n\n")
+		text.WriteString("\n## Pages\n\nThese results are pages without a figure on this page:\n\n")
 		for _, name := range pages {
-			fmt.Fprintf(&text, "- [%[1]s](%[1]s/%[2]s)\n", name, indexFile)
+			fmt.Fprintf(&text, "- [%[1]s](%[1]s/%[2]s)", name, indexFile)
+			if about := pageTexts[name]; about != "" {
+				text.WriteString(": " + about)
+			}
+			text.WriteString("\n")
 		}
 	}
 	_, err := io.WriteString(w, text.String())

@@ -8,8 +8,8 @@ import (
 	"proactivedp/internal/results"
 )
 
-// Kept names the series of a figure that an earlier call of [Make] computed, if the figure was made in several calls
-// (see [MakeOptions].Add). Version is the version of the program that computed these series, and Made the date.
+// Kept names series (lines) of a figure that were not computed by the last call of [Make], but kept from an earlier
+// one, see [MakeOptions].Add. Version is the version of the program that computed them, and Made the date.
 type Kept struct {
 	Series  []string `json:"series"`
 	Version string   `json:"version"`

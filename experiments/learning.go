@@ -25,30 +25,32 @@ import (
 	"proactivedp/train/pool"
 )
 
-// LearningCurve shows how the accuracy of a training grows: the accuracies of the models that the server broadcasts
-// during the training, as means over several seeds.
+// LearningCurve shows how the accuracy grows during a training: the accuracies of the global models that the server
+// broadcasts, as means over several seeds. [TrainCurve] makes one.
 type LearningCurve struct {
-	TestAccuracy float64         `json:"test_accuracy"`    // at the end, mean over seeds
+	TestAccuracy float64         `json:"test_accuracy"`    // accuracy at the end of the training, mean over seeds
 	TestSD       float64         `json:"test_accuracy_sd"` // standard deviation over seeds; 0 for one seed
 	TestRows     int             `json:"test_rows"`
 	JudgedOn     string          `json:"judged_on"`
-	Seeds        int             `json:"seeds"` // number of seeds, beginning with the spec's
+	Seeds        int             `json:"seeds"` // number of seeds: the spec's seed and the next ones
 	Points       []LearningPoint `json:"points"`
-	Privacy      claim.Report    `json:"privacy"` // of the one training that costs most; all trainings together cost more
-	Synthetic    bool            `json:"synthetic_data"`
-	DataNote     string          `json:"data_note,omitempty"`
-	Notes        []string        `json:"notes,omitempty"` // warnings about the setting
-	DataSHA256   string          `json:"data_sha256"`
-	Spec         train.Spec      `json:"config"`
+	// Privacy is the guarantee of a single training, for the seed with the largest ε. All trainings together cost
+	// more.
+	Privacy    claim.Report `json:"privacy"`
+	Synthetic  bool         `json:"synthetic_data"`
+	DataNote   string       `json:"data_note,omitempty"`
+	Notes      []string     `json:"notes,omitempty"` // warnings about the setting
+	DataSHA256 string       `json:"data_sha256"`
+	Spec       train.Spec   `json:"config"`
 
 	source *train.Source
 	took   time.Duration
 }
 
-// LearningPoint is one point of a LearningCurve: the accuracy of the first broadcast that contains at least GradComps
-// gradients of every client.
+// LearningPoint is one point of a [LearningCurve]: the accuracy of the first global model that contains at least
+// GradComps gradients of every client.
 type LearningPoint struct {
-	GradComps int       `json:"grad_computations"` // of one client
+	GradComps int       `json:"grad_computations"` // number of gradients that each client has computed
 	Accuracy  float64   `json:"accuracy"`          // mean over seeds
 	SD        float64   `json:"accuracy_sd"`
 	BySeed    []float64 `json:"by_seed"`
@@ -60,7 +62,9 @@ const mostPoints = 50
 // maxLearningSeeds is the largest number of trainings of a curve.
 const maxLearningSeeds = 10_000
 
-// CheckLearning returns an error if TrainCurve cannot make a learning curve of the spec with this number of seeds.
+// CheckLearning returns an error if [TrainCurve] cannot make a learning curve of the spec: if the number of seeds is
+// out of range, if the spec draws its seed from the operating system, or if it averages models. Use it before you
+// read the data.
 func CheckLearning(spec train.Spec, seeds int) error {
 	var errs []error
 	errs = append(errs, dp.CheckCount("seeds", seeds, 1, maxLearningSeeds))
@@ -75,8 +79,9 @@ func CheckLearning(spec train.Spec, seeds int) error {
 	return errors.Join(errs...)
 }
 
-// TrainCurve trains the spec with the given number of seeds, beginning with its own, and returns the accuracy at
-// several points of the training. Finished trainings are kept in o.Folder, see [pool.Trials].
+// TrainCurve trains the spec with the given number of seeds (the spec's seed and the next ones) and returns the
+// accuracy at several points of the training. Finished trainings are stored in o.Folder and are not repeated by a
+// later call.
 func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o pool.Options) (
 	*LearningCurve, error,
 ) {
@@ -131,10 +136,12 @@ func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seed
 // shownPoints is the approximate number of points in text output.
 const shownPoints = 10
 
-// WriteStatement writes the full privacy statement of one training: of the seed with the largest ε.
+// WriteStatement writes the full privacy statement of a single training of the curve, for the seed with the largest
+// ε.
 func (l *LearningCurve) WriteStatement(w io.Writer) error { return l.Privacy.WriteStatement(w) }
 
-// WriteText writes the curve as text, and the guarantee of one training.
+// WriteText writes the accuracies at several points of the training as a table, and then the privacy guarantee of a
+// single training.
 func (l *LearningCurve) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s on the %s, %s of %s; mean and standard deviation over %s\n", l.Spec.MetricName(), l.JudgedOn,
 		decimal.Many(l.TestRows, "row"), report.Data(l.Spec.Data, l.Synthetic, l.DataNote), decimal.Many(l.Seeds,

@@ -1,7 +1,8 @@
-// Package experiments makes the paper's figures, and other comparisons of trainings. Each figure is an entry of a
-// registry, which says which trainings the figure needs, and how their results become a picture. A call that was
-// interrupted can be repeated and continues. Next to each picture are its data, and a manifest that says how the
-// figure was made.
+// Package experiments makes the figures of the paper that this program implements, and compares trainings in other
+// ways. [Make] computes figures: each says which trainings it needs and how their results become a picture. [Search]
+// tries a grid of settings, and [DelaySpec.Compare] tries several permissible delays: how many rounds a client may run
+// ahead of the global model that it has. A call that was interrupted can be repeated and continues. Next to each
+// picture are its data, and a manifest that says how the figure was made.
 //
 //	figures, err := experiments.Select([]string{"phishing-*"})
 //	…
@@ -29,44 +30,48 @@ import (
 // much memory and how many processes it may use.
 type MakeOptions struct {
 	Out   string  // folder that gets a folder for each figure
-	Seeds int     // number of seeds, in [1, 10000]; the seeds are 1, 2, …
-	Scale float64 // fraction of each training's gradients (K) that is computed, in (0, 1]
-	Sizes []int   // batch sizes for figures that compare them; nil means the paper's, or the usual ones for custom data
-	// Epsilon is the certified ε of a record at which sample sizes are compared; 0 means that of the
-	// experiment's own training.
+	Seeds int     // number of seeds, in [1, 10000]; each training of a figure runs with the seeds 1 to Seeds
+	Scale float64 // fraction of each training's gradients that is computed, in (0, 1]; use less than 1 for a quick trial
+	// Sizes lists batch sizes for figures that compare batch sizes; nil means those of the paper, or the usual ones
+	// for custom data.
+	Sizes []int
+	// Epsilon is for figures that compare batch sizes at one privacy cost: the certified ε of a record. 0 means the ε
+	// of the training that the figure is about.
 	Epsilon float64
-	// Add computes only those series of a figure that its folder does not have yet. Use it to add a method to an
-	// existing figure, whose series keep their values and settings, or to measure the time of hogwild. Only figures that
-	// compare privacy budgets, or sample sizes at an equal ε, support Add. The figure must have been made from the same
-	// data with the same seeds and sizes.
+	// Add computes only those series (lines) of a figure that its folder does not have yet, and keeps the others as
+	// they are. Use it after a new version of the program has added a method to a figure, or to measure again how long
+	// hogwild takes. Only figures that compare privacy budgets, or batch sizes at an equal ε, support Add. The figure
+	// must have been made from the same data, with the same seeds, scale, runner and sizes.
 	Add     bool
 	Workers int // largest number of trainings at the same time; memory may limit it further
-	// Runner is the runner of the trainings: "" or train.VirtualRunner, or train.HogwildRunner. Results of hogwild
-	// cannot be repeated. With hogwild, delays are compared on a real clock, on which a virtual second takes
-	// TimeScale seconds.
+	// Runner says how the clients of a training run: simulated on a virtual clock ("" or train.VirtualRunner), or as
+	// goroutines in real time (train.HogwildRunner). Results of hogwild cannot be repeated exactly. With hogwild,
+	// figures that compare delays measure real time, and a simulated second takes TimeScale real seconds.
 	Runner    string
 	TimeScale float64
 	Drawing   results.Drawing // how the pictures are drawn
 	Progress  io.Writer
-	// Command returns the command that makes a figure again, for its manifest. synthetic says whether made-up data
-	// replace the real data set. If Command is nil, the manifest has no command.
+	// Command returns the command line that makes a figure again; it is written to the figure's manifest. synthetic
+	// says whether made-up data replace the real data set. If Command is nil, the manifest has no command.
 	Command func(figure Figure, synthetic bool) string
-	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
-	// group and GOMEMLIMIT.
+	// Memory limits the memory of the process, in bytes. 0 means the least of the machine's memory, the limit of the
+	// control group, and GOMEMLIMIT.
 	Memory int64
 	// Elsewhere computes trainings in other processes. If it is nil, they are computed here.
 	Elsewhere pool.Elsewhere
-	// Choose returns the settings of a training for a privacy budget. Figures that compare budgets need it: without
-	// it they are an error.
+	// Choose returns the settings of a training for a privacy budget, see [Chooser]. If it is nil, Make returns an
+	// error for figures that compare privacy budgets.
 	Choose Chooser
-	// Loop runs the loop of package auto. Figures that show a run of the loop need it: without it they are an error.
+	// Loop runs the loop of package auto, see the type [Loop]. If it is nil, Make returns an error for figures that
+	// show a run of this loop.
 	Loop Loop
-	// Load returns a data set by name. Made-up data that replace a real data set must have Synthetic = true.
+	// Load returns the data set with the given name, for the figures that need it. If it returns made-up data instead
+	// of a real data set, their field Synthetic must be true; pictures then say so.
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
 }
 
-// Trials returns the options with which a [Chooser] should run its trainings. With these options, the results of its
-// trainings are stored in the same folder as those of the figures.
+// Trials returns the options with which a [Chooser] should run its trainings. Its results are then stored in the same
+// folder as those of the figures, and are not computed again by a later call of [Make].
 func (o MakeOptions) Trials() pool.Options {
 	return pool.Options{Folder: filepath.Join(o.Out, pool.Folder), Workers: o.Workers, Progress: o.Progress,
 		Memory: o.Memory, Elsewhere: o.Elsewhere}
@@ -75,26 +80,32 @@ func (o MakeOptions) Trials() pool.Options {
 // Manifest says how a figure was made: by which command, from which data, with which settings and
 // program. It is the file manifest.json of a figure.
 type Manifest struct {
-	Figure  string  `json:"figure"`
-	Title   string  `json:"title"`
-	Command string  `json:"command"`
-	Config  any     `json:"config"`
-	Seeds   int     `json:"seeds"`             // seeds 1 to Seeds were run
-	Scale   float64 `json:"scale"`             // fraction of K that was run
+	Figure  string `json:"figure"`
+	Title   string `json:"title"`
+	Command string `json:"command"`
+	Config  any    `json:"config"`
+	Seeds   int    `json:"seeds"` // seeds 1 to Seeds were run
+	// Scale is the fraction of each training's gradients that was computed, see MakeOptions.Scale.
+	Scale   float64 `json:"scale"`
 	Sizes   []int   `json:"sizes,omitempty"`   // MakeOptions.Sizes, for figures that compare sample sizes
 	Epsilon float64 `json:"epsilon,omitempty"` // MakeOptions.Epsilon, for figures that compare them at an equal ε
-	// Runner and TimeScale are those of MakeOptions. "" and 0 mean the virtual runner, or the figure's
-	// own runners. Results of hogwild cannot be repeated.
+	// Runner and TimeScale say how clients ran, see MakeOptions. "" and 0 mean that they were simulated on a virtual
+	// clock, or that the figure set its own runners. Results of the runner hogwild (real time) cannot be repeated
+	// exactly.
 	Runner    string       `json:"runner,omitempty"`
 	TimeScale float64      `json:"time_scale,omitempty"`
 	Data      results.Data `json:"data"`
-	Kept      []Kept       `json:"kept,omitempty"`  // series that an earlier command made, see MakeOptions.Add
-	Times     []SizeTime   `json:"times,omitempty"` // of figures that compare sample sizes at an equal ε
+	// Kept are the series of the figure that were kept from an earlier call, see MakeOptions.Add.
+	Kept []Kept `json:"kept,omitempty"`
+	// Times are how long trainings take, in figures that compare batch sizes at an equal ε.
+	Times []SizeTime `json:"times,omitempty"`
 	results.Origin
 	Drawing results.Drawing `json:"drawing,omitzero"`
-	Files   []string        `json:"files"`                  // the first one is a picture
-	Table   string          `json:"table_sha256,omitempty"` // see results.Digest; "" in some committed results
-	SHA256  string          `json:"manifest_sha256"`        // see results.WriteManifest
+	Files   []string        `json:"files"` // names of the figure's files; the first one is a picture
+	// Table is the SHA-256 of the figure's data, its CSV file; "" in manifests of older versions.
+	Table string `json:"table_sha256,omitempty"`
+	// SHA256 is the SHA-256 of this manifest with this field empty. It detects damage.
+	SHA256 string `json:"manifest_sha256"`
 }
 
 func (o MakeOptions) command(figure Figure, synthetic bool) string {
@@ -107,7 +118,7 @@ func (o MakeOptions) command(figure Figure, synthetic bool) string {
 // hogwild reports whether goroutines run the trainings.
 func (o MakeOptions) hogwild() bool { return o.Runner == train.HogwildRunner }
 
-// Validate reports every option that is outside its range.
+// Validate returns one error that lists every option outside its range.
 func (o MakeOptions) Validate() error {
 	var errs []error
 	if o.Out == "" {
@@ -157,9 +168,10 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	return files.InFolder(o.Out, func() error { return makeFigures(ctx, figures, o) })
 }
 
-// Plan returns a forecast of the work of [Make]: one for each figure and, as the last element, one for all figures
-// together. Plan does not train. Make may first have to search for good settings, by trainings. searched is the
-// number of these searches; for each, the forecast uses the settings with which the search begins.
+// Plan returns how many trainings [Make] would have to run for the figures, and about how long that would take: one
+// forecast for each figure and, as the last element, one for all figures together. Plan itself trains nothing. Make
+// may first have to search for good settings, by trainings of a [Chooser] that the forecast does not count. searched
+// is the number of these searches.
 func Plan(ctx context.Context, figures []Figure, o MakeOptions) (all []pool.Forecast, searched int, err error) {
 	if err := errors.Join(o.Validate(), o.checkLoad()); err != nil {
 		return nil, 0, err

@@ -16,19 +16,19 @@ import (
 	"proactivedp/train/pool"
 )
 
-// OwnEpsilons are the privacy budgets, as the certified ε of a record, that commands pass to OwnFigures if the user
-// gives none.
+// OwnEpsilons are the target epsilons of a record that the command line passes to [OwnFigures] if the user gives
+// none.
 var OwnEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 
-// OwnFigures returns figures for a user's own data, with n records per client and trainings like the spec.
-// They show the accuracy that a trained model keeps under noise (utility graph), and the accuracy for
-// several batch sizes, for several budgets and, if there are several clients, for several permissible
-// delays.
+// OwnFigures returns figures for your own data, which [Make] then computes. source has the data, with n records for
+// each client, and spec is the training. The figures show the accuracy that a model trained without noise keeps when
+// noise is added to its parameters (the utility graph), and the accuracies for several batch sizes, for several
+// privacy budgets and, if there are several clients, for several permissible delays.
 //
-// epsilons are the budgets. For each of them, the noise is calibrated on the source so that no seed's
-// training costs a record more than the budget. The names of the figures begin with name. If a figure of
-// the registry has a name that begins in the same way, "own-" is put before it, because registered figures
-// are compared with results of the paper.
+// epsilons are the budgets. For each budget, the noise is chosen such that the training with each of the given number
+// of seeds costs a record at most the budget. The names of the figures begin with name, or with "own-" and name if a
+// figure of this package has a name that begins with name, because the figures of this package are compared with
+// results of the paper.
 func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, seeds int, epsilons []float64,
 	name string) ([]Figure, error) {
 	if err := errors.Join(CheckEpsilons(epsilons), CheckSeeds(seeds)); err != nil {

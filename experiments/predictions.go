@@ -27,24 +27,27 @@ import (
 	"proactivedp/train/pool"
 )
 
-// PredictionCase describes settings for which predicted accuracies are compared with those of trainings: base
-// settings, combined with each of the listed budgets, noise multipliers and walks. A walk is the distance by which
-// the model would move during the training if there were only noise. It determines the step size. If Proposals is not
-// 0, the settings are instead the first ones that [propose.Propose] lists for each budget, and Proposals is their
-// number.
+// PredictionCase describes settings for which predicted accuracies are compared with the accuracies of real
+// trainings. The settings are all combinations of Epsilon, Noise and Walks with the model and the data of Base. (A
+// walk sets the step size: it is the distance that the model would move during the training if gradients were 0 and
+// there were only noise.) If Proposals is not 0, the settings are instead the first Proposals settings that
+// [propose.Propose] returns for each ε.
 type PredictionCase struct {
-	Name      string     `json:"name"` // name in pictures
-	Base      train.Spec `json:"base"`
-	Epsilon   []float64  `json:"epsilon"`
-	Noise     []float64  `json:"noise,omitempty"` // approximate noise multipliers
-	Walks     []float64  `json:"walks,omitempty"` // distances by which the model would move if there were only noise; each determines a step size
-	Rounds    int        `json:"rounds,omitempty"`
-	Clip      float64    `json:"clip,omitempty"`
-	Proposals int        `json:"proposals,omitempty"` // number of proposals of each budget
+	Name    string     `json:"name"` // name in pictures
+	Base    train.Spec `json:"base"`
+	Epsilon []float64  `json:"epsilon"`
+	// Noise lists noise multipliers. Settings meet them only approximately, because batch sizes are whole numbers.
+	Noise []float64 `json:"noise,omitempty"`
+	// Walks are the distances that the model would move if there were only noise; each gives a step size.
+	Walks  []float64 `json:"walks,omitempty"`
+	Rounds int       `json:"rounds,omitempty"`
+	Clip   float64   `json:"clip,omitempty"`
+	// Proposals is the number of proposals to take for each ε; 0 means the combinations of the lists.
+	Proposals int `json:"proposals,omitempty"`
 }
 
-// PredictionCases returns the settings of the figure "predictions", which shows how well predicted accuracies agree
-// with those of trainings.
+// PredictionCases returns the settings of the figure "predictions" in the folder results, which shows how well the
+// accuracies that package propose predicts agree with those of trainings.
 func PredictionCases() []PredictionCase {
 	one := func(model, dataset string) train.Spec {
 		spec := pool.Train(model, dataset)
@@ -71,11 +74,11 @@ func PredictionCases() []PredictionCase {
 	}
 }
 
-// ProposedPredictionCases returns cases that test the search itself: at each budget, the settings are the
-// first ones that [propose.Propose] lists, and proposals is their number. Such cases are harder to predict
-// than settings that nobody selected: the best of many predictions is more often too high. The data sets
-// are those whose linear models train in seconds, with their default features, and the budgets double from
-// 0.1 to 6.4. This rule was fixed before any of the settings was trained.
+// ProposedPredictionCases returns cases whose settings were selected by a search: the first settings that
+// [propose.Propose] lists for each budget. proposals is the number of settings for each budget. Use them to test
+// whether the prediction is too high for the setting that looks best, as the best of many predictions tends to be.
+// The data sets are those whose linear models train in seconds, with their default features, and the budgets double
+// from 0.1 to 6.4. This rule was fixed before any of the settings was trained.
 func ProposedPredictionCases(proposals int) []PredictionCase {
 	var epsilon []float64
 	for e := 0.1; e < 10; e *= 2 {
@@ -94,9 +97,9 @@ func ProposedPredictionCases(proposals int) []PredictionCase {
 	return all
 }
 
-// FreshPredictionCases returns random cases, drawn with seed. Their seeds, numbers of clients, budgets, rounds,
-// noise, walks and clipping norms differ from those of [PredictionCases]. They are a fair test of the predictions,
-// because the ranges of these random values were fixed before any of the cases was trained.
+// FreshPredictionCases returns random cases, drawn with seed, for a fair test of the predictions of package propose:
+// the ranges of the random values were fixed before any of the cases was trained. Seeds, numbers of clients, budgets,
+// rounds, noise, step sizes and clipping norms differ from those of [PredictionCases].
 func FreshPredictionCases(seed uint64) []PredictionCase {
 	draw := rng.New(seed).Stream(rng.Synthetic, 0, 0)
 	between := func(low, high float64) float64 {
@@ -127,16 +130,22 @@ func FreshPredictionCases(seed uint64) []PredictionCase {
 	return all
 }
 
-// PredictionCheck is one setting with its predicted accuracy and the accuracy that a training reached.
+// PredictionCheck is one setting with the test accuracy that was predicted for it, the accuracy that a training
+// reached (Real), and the predictions of two simpler methods (Utility and Short).
 type PredictionCheck struct {
 	Case    string     `json:"case"`
 	Setting train.Spec `json:"setting"`
 	Epsilon float64    `json:"epsilon"` // target epsilon
 	propose.Prediction
-	Proxy   float64 `json:"proxy"`         // batch size of the proxies (cheaper trainings), as a fraction of the setting's batch size
-	Real    float64 `json:"test_accuracy"` // of one training of the setting
-	Utility float64 `json:"utility_graph"` // mean accuracy of a model trained without noise, after noise was added to its parameters; see pool.UtilitySpec
-	Short   float64 `json:"short_run"`     // accuracy after an eighth of the rounds
+	// Proxy is the batch size of the trainings behind the prediction (proxies), as a fraction of the setting's batch
+	// size.
+	Proxy float64 `json:"proxy"`
+	Real  float64 `json:"test_accuracy"` // test accuracy that a real training of the setting reached
+	// Utility is the utility graph's prediction: mean accuracy of a model trained without noise, after noise was
+	// added to its parameters.
+	Utility float64 `json:"utility_graph"`
+	// Short is a short training's prediction: accuracy after an eighth of the setting's rounds.
+	Short float64 `json:"short_run"`
 }
 
 // Within reports whether the real accuracy (c.Real) is in the predicted interval.
@@ -253,10 +262,12 @@ func (c PredictionCase) combined(ctx context.Context, study propose.Study) ([]Pr
 // second is the utility graph (a model trained without noise, to which noise is added once, at the end). The third
 // trains for only an eighth of the rounds.
 type PredictionScore struct {
-	Case      string        `json:"case"`
-	Settings  int           `json:"settings"`
-	Within    float64       `json:"within"`     // fraction of settings whose test accuracy is in the interval
-	HalfWidth float64       `json:"half_width"` // median half-width of the intervals
+	Case     string `json:"case"`
+	Settings int    `json:"settings"`
+	// Within is the fraction of the settings whose real test accuracy is in the predicted interval. It should be about
+	// propose.Coverage.
+	Within    float64       `json:"within"`
+	HalfWidth float64       `json:"half_width"` // median over settings of half the width of the predicted interval
 	Proxy     PredictionFit `json:"proxy"`
 	Utility   PredictionFit `json:"utility_graph"`
 	Short     PredictionFit `json:"short_run"`
@@ -265,8 +276,10 @@ type PredictionScore struct {
 // PredictionFit says how well one way of predicting accuracies works, by its median error and by Spearman's rank
 // correlation between predicted and real accuracies.
 type PredictionFit struct {
-	Median float64  `json:"median_error"`     // of |predicted − real|
-	Rank   *float64 `json:"rank_correlation"` // nil if all predicted or all real accuracies are equal
+	Median float64 `json:"median_error"` // median over settings of |predicted − real|
+	// Rank is Spearman's rank correlation between predicted and real accuracies. It is nil if all predicted or all
+	// real ones are equal.
+	Rank *float64 `json:"rank_correlation"`
 }
 
 const predictionsTitle = "Errors of predicted test accuracies"
@@ -275,10 +288,11 @@ const predictionsTitle = "Errors of predicted test accuracies"
 // scores three ways of predicting (see [PredictionScore]).
 type PredictionReport struct {
 	Checked []PredictionCheck `json:"checked"`
-	Scores  []PredictionScore `json:"scores"` // of each case, then of all
+	Scores  []PredictionScore `json:"scores"` // score of each case, and then of all cases together
 }
 
-// NewPredictionReport returns a report of the checks, with a score for each case and for all cases.
+// NewPredictionReport returns a report of the checks, which [PredictionCase.Check] returned, with a score for each
+// case and for all cases together.
 func NewPredictionReport(all []PredictionCheck) *PredictionReport {
 	r := &PredictionReport{Checked: all}
 	for _, c := range all {

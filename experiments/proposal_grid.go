@@ -26,9 +26,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ProposalGrid returns the usual grid for [AgainstGrid], which compares a proposal for r with the best setting of a
-// grid. The numbers of rounds in the grid are those of r. For the other settings, the grid has the values that
-// [propose.Propose] tries, and values between and beyond them.
+// ProposalGrid returns the usual grid of settings for [AgainstGrid], which trains all of them in order to check how
+// good a proposal for r is. The numbers of rounds are those of r. For noise, clipping norm and step size, the grid
+// has the values that [propose.Propose] tries, and values between and beyond them.
 func ProposalGrid(r propose.Request) propose.Grid {
 	g := propose.Grid{
 		Rounds: r.Rounds, Noise: []float64{1, 2, 4}, Clips: []float64{0.05, 0.1, 0.3, 1},
@@ -41,22 +41,26 @@ func ProposalGrid(r propose.Request) propose.Grid {
 	return g
 }
 
-// GridReport is the result of AgainstGrid: the accuracies of the proposal and of the best setting of the grid.
+// GridReport is the result of [AgainstGrid], which checks a proposal of package propose: the accuracies of the
+// proposal and of the best setting of a grid of settings that were all trained.
 type GridReport struct {
-	Data      string       `json:"data"`
-	Model     string       `json:"model"`
-	Epsilon   float64      `json:"epsilon"` // target epsilon of a record
-	Delta     float64      `json:"delta"`
-	Grid      propose.Grid `json:"grid"`
-	Settings  int          `json:"settings"`   // of the grid
-	Seeds     int          `json:"seeds"`      // of each setting of the grid
-	Times     float64      `json:"times"`      // arithmetic of all trainings of the grid, divided by that of the search for the proposal
-	TestSeeds int          `json:"test_seeds"` // number of trainings of each winner whose accuracy is measured on the test set
+	Data     string       `json:"data"`
+	Model    string       `json:"model"`
+	Epsilon  float64      `json:"epsilon"` // target epsilon of a record
+	Delta    float64      `json:"delta"`
+	Grid     propose.Grid `json:"grid"`
+	Settings int          `json:"settings"` // number of settings in the grid
+	Seeds    int          `json:"seeds"`    // number of seeds with which each setting of the grid was trained
+	// Times is the amount of arithmetic of all trainings of the grid, divided by that of the search for the proposal.
+	Times float64 `json:"times"`
+	// TestSeeds is the number of trainings, of the proposal and of the best setting each, for the accuracies on the
+	// test set.
+	TestSeeds int `json:"test_seeds"`
 
 	Proposed GridWinner `json:"proposed"`
 	Best     GridWinner `json:"best_of_grid"`
-	// Regret is the mean test accuracy of the grid's best setting minus that of the proposal. RegretSE is the
-	// standard error of Regret over the seeds, which are the same for both settings.
+	// Regret is how much is lost by taking the proposal: the mean test accuracy of the grid's best setting minus that
+	// of the proposal. RegretSE is the standard error of Regret over the seeds, which are the same for both settings.
 	Regret   float64 `json:"regret"`
 	RegretSE float64 `json:"regret_se"`
 
@@ -71,13 +75,13 @@ type gridSetting struct {
 
 func (s gridSetting) gradients() int { return s.spec.GradComps * s.spec.Clients }
 
-// GridWinner is one of the two settings that [AgainstGrid] compares, with its accuracy on held-out rows and its
-// accuracies on the test set.
+// GridWinner is one of the two settings that [AgainstGrid] compares, either the proposal or the best setting of the
+// grid, with its accuracy on held-out rows and its accuracies on the test set.
 type GridWinner struct {
 	Setting   train.Spec `json:"setting"`
 	HeldOut   float64    `json:"held_out_accuracy"` // held-out accuracy by which the setting was chosen
-	Test      []float64  `json:"test_accuracy"`     // by seed
-	Gradients int        `json:"gradients"`         // of all clients
+	Test      []float64  `json:"test_accuracy"`     // test accuracies, one for each seed
+	Gradients int        `json:"gradients"`         // number of gradients that all clients together compute
 }
 
 // The ranges of the arithmetic of a grid, as a multiple of the proposal's, and of the number of seeds
@@ -87,7 +91,8 @@ const (
 	minGridTestSeeds, maxGridTestSeeds = 2, 100
 )
 
-// CheckGridTimes returns an error if the argument times of AgainstGrid is not in [1, 1000].
+// CheckGridTimes returns an error if times is not in [1, 1000]. times is an argument of [AgainstGrid]: how many times
+// the arithmetic of a search for a proposal the grid may cost at least.
 func CheckGridTimes(times float64) error {
 	if !(times >= minGridTimes && times <= maxGridTimes) {
 		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)
@@ -95,13 +100,15 @@ func CheckGridTimes(times float64) error {
 	return nil
 }
 
-// AgainstGrid compares the first proposal for the request with the best setting of the grid g. All settings of the
-// grid are trained in full, each with several seeds. The argument times, in [1, 1000], sets the number of these
-// seeds: the arithmetic for the grid is at least that of the search for the proposal, multiplied by times.
+// AgainstGrid checks how good the first proposal of [propose.Propose] for the request r is: it compares this proposal
+// with the best setting of the grid g. All settings of the grid are trained in full, each with the same number of
+// seeds. The number is the least with which the grid takes at least times as much arithmetic as the search for the
+// proposal; times is in [1, 1000].
 //
-// The proposal and the best setting are both chosen by accuracy on held-out rows. Then the accuracy of
-// both is measured on the test set, in testSeeds trainings with other seeds, in [2, 100]. The request must
-// have a target epsilon, and o.Probing must be propose.Own.
+// The proposal and the best setting are both chosen by accuracy on held-out rows. Then the accuracy of both is
+// measured on the test set, in testSeeds trainings for each, in [2, 100]. The request must have a target epsilon, and
+// no target accuracy. All these trainings use the data directly, so the data must be public: o.Probing must be
+// [propose.Own].
 func AgainstGrid(
 	ctx context.Context, r propose.Request, o propose.Options, g propose.Grid, times float64, testSeeds int,
 ) (*GridReport, error) {

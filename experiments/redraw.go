@@ -17,19 +17,19 @@ import (
 )
 
 // ErrNotRedrawn is wrapped by the error of [Redraw] for a figure whose stored data do not have everything that its
-// picture shows. Use [Make] for such a figure. Finished trainings are not repeated.
+// picture shows. Use [Make] for such a figure: it uses the stored results of finished trainings.
 var ErrNotRedrawn = errors.New("its data do not have everything that its picture shows")
 
 // Redrawable reports whether [Redraw] can draw the figure from its stored data, without trainings.
 func (fig Figure) Redrawable() bool { return fig.redraw != nil }
 
-// Redraw draws the pictures of figures in o.Out again in the style of o.Drawing. It uses the data and the manifest in
-// the figures' folders, and trains nothing. The data, their origin and their configuration do not change. Of the
-// fields of o, only Out, Drawing and Load are used; the manifest has the seeds, the scale, the sizes and the runner.
+// Redraw draws the pictures of figures that [Make] has written to o.Out again, in the style of o.Drawing. Use it to
+// change the size or the format of pictures. It reads the data and the manifest in each figure's folder, and trains
+// nothing. Of the fields of o, only Out, Drawing and Load are used.
 //
 // Redraw returns the names of the figures that it drew. It returns an error for a figure that was never made, is
-// damaged, has another configuration or data set, or whose data this program would write differently. Such a figure
-// is not changed.
+// damaged, has another configuration or data set, or whose data this version of the program would write differently.
+// Such a figure is not changed.
 func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, error) {
 	if err := errors.Join(o.Drawing.Validate(), checkOut(o.Out), o.checkLoad()); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func checkOut(out string) error {
 	return nil
 }
 
-// Made returns the given figures that have a manifest in the folder out.
+// Made returns those of the figures that the folder out already has, with a manifest.
 func Made(figures []Figure, out string) []Figure {
 	return slices.DeleteFunc(slices.Clone(figures), func(fig Figure) bool {
 		_, err := os.Stat(filepath.Join(out, fig.Name, results.ManifestFile))

@@ -23,12 +23,14 @@ import (
 	"proactivedp/train/pool"
 )
 
-// SearchSpec describes a grid search for settings that the paper does not give: the variant of a network and its step
-// size. Every combination in the grid is trained with each noise multiplier. Trainings with noise are replaced by
-// proxies (cheaper trainings). Combinations are ranked by their accuracy on training records that were held out,
-// never by the test set.
+// SearchSpec describes a grid search for settings that the paper does not give: the variant of a network, the
+// clipping norm and the step size. Every combination in the grid is trained with each noise multiplier in Sigmas. In
+// place of a training with noise, a proxy runs: a cheaper training with about the same accuracy. Combinations are
+// ranked by their accuracy on training records that were held out, never by the test set.
 type SearchSpec struct {
-	Train  train.Spec `json:"train"` // what all runs have in common; Holdout > 0
+	// Train has the settings of all trainings, except for those in the lists below. It must hold out records (Holdout
+	// > 0).
+	Train  train.Spec `json:"train"`
 	Models []string   `json:"models"`
 	// Clips lists the clipping norms that are tried. If it is empty, they are those of [train.Spec.TriedClips].
 	Clips []float64 `json:"clips,omitempty"`
@@ -36,11 +38,13 @@ type SearchSpec struct {
 	// each model and clipping norm.
 	Eta0   []float64 `json:"eta0"`
 	Beta   []float64 `json:"beta"`   // values of train.Spec.Beta that are tried
-	Sigmas []float64 `json:"sigmas"` // noise multipliers; each gets its own ranking
-	Scale  float64   `json:"scale"`  // fraction of each training's gradients (K) that is computed, in (0, 1]
-	// Proxy is the batch size of the proxies that replace trainings with noise, as a fraction, in (0, 1], of the
-	// batch size of the whole training (see [train.Spec.Proxy]). 1 means whole trainings. Trainings without noise are
-	// always whole.
+	Sigmas []float64 `json:"sigmas"` // noise multipliers; the settings are ranked for each one separately
+	// Scale is the fraction of each training's gradients that is computed, in (0, 1]; use less than 1 for a quick
+	// trial.
+	Scale float64 `json:"scale"`
+	// Proxy is a fraction in (0, 1]. Each training with noise is replaced by a proxy: a training with this fraction
+	// of the batch size, and with less noise such that the signal-to-noise ratio is the same (see
+	// [train.Spec.Proxy]). 1 means the training itself. Trainings without noise are never replaced.
 	Proxy float64 `json:"proxy"`
 	Seeds int     `json:"seeds"` // seeds 1 to Seeds are run
 }
@@ -52,9 +56,9 @@ const (
 	usualSeeds = 3
 )
 
-// PaperSearch returns the search for the clipping norm and the step size of one of the paper's networks on a data
-// set. The paper does not describe its networks completely. If model is "", the search compares all models that may
-// be the paper's network for this data set.
+// PaperSearch returns a search for the clipping norm and the step size of one of the paper's networks on a data set.
+// Use it because the paper does not describe its networks completely. If model is "", the search compares all models
+// that may be the paper's network for this data set.
 func PaperSearch(model, dataset string) SearchSpec {
 	s := pool.Of(model, dataset)
 	spec := SearchSpec{

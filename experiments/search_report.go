@@ -13,19 +13,24 @@ import (
 	"proactivedp/train"
 )
 
-// SearchReport is the result of a search: for each noise multiplier, a ranking of models and step sizes.
+// SearchReport is the result of [Search]: for each noise multiplier, a ranking of the models, clipping norms and step
+// sizes that were tried.
 type SearchReport struct {
-	Data          string          `json:"data"`
-	DataSHA256    string          `json:"data_sha256"` // of the parsed content
-	Synthetic     bool            `json:"synthetic_data"`
-	HeldOutRows   int             `json:"held_out_rows"`     // number of held-out training records on which the accuracy is measured, mean over seeds
-	MajorityShare float64         `json:"majority_share"`    // best metric that a constant prediction reaches, see models.Metric.Baseline; mean over seeds
-	GradComps     int             `json:"grad_computations"` // of one client, in a whole training
-	Seeds         int             `json:"seeds"`
-	Features      string          `json:"features,omitempty"` // features that replace the images' pixels, see train.Spec.FeatureMap
-	Rankings      []SearchRanking `json:"rankings"`           // in the order of the spec's noise multipliers
-	// Compared ranks the models and features among which the search's own were chosen, best first. It is
-	// empty if the user gave model and features.
+	Data        string `json:"data"`
+	DataSHA256  string `json:"data_sha256"` // SHA-256 of the parsed records of the data set
+	Synthetic   bool   `json:"synthetic_data"`
+	HeldOutRows int    `json:"held_out_rows"` // number of held-out training records on which the accuracy is measured, mean over seeds
+	// MajorityShare is the baseline: the best value of the metric that the same prediction for all rows reaches, mean
+	// over seeds.
+	MajorityShare float64 `json:"majority_share"`
+	// GradComps is the number of gradients that each client computes in a whole training, not in a proxy.
+	GradComps int    `json:"grad_computations"`
+	Seeds     int    `json:"seeds"`
+	Features  string `json:"features,omitempty"` // features that replace the images' pixels, see train.Spec.FeatureMap
+	// Rankings has one ranking for each noise multiplier of the spec, in that order.
+	Rankings []SearchRanking `json:"rankings"`
+	// Compared ranks the models and features for images from which those of the search were chosen before it, best
+	// first. It is empty if the user gave both model and features. Search copies it from [SearchOptions].Compared.
 	Compared      []propose.Compared `json:"compared,omitempty"`
 	Notes         []string           `json:"notes,omitempty"`
 	PrivacyReason string             `json:"privacy_reason"`
@@ -34,29 +39,32 @@ type SearchReport struct {
 	warning       string // see train.Spec.BaselineWarning
 }
 
-// SearchRanking is the result of a search for one noise multiplier: its candidates, best first.
+// SearchRanking is the result of a [Search] for one noise multiplier (Sigma): the combinations of settings that were
+// tried, the best first.
 type SearchRanking struct {
 	Sigma float64 `json:"sigma"`
-	// Proxy is the batch size of the proxies that were run, as a fraction of the batch size of the whole training. It
-	// differs slightly from [SearchSpec].Proxy, because batch sizes are integers. It is 1 for whole trainings.
+	// Proxy is the batch size of the trainings that were run in place of whole ones (proxies), as a fraction of the
+	// batch size of a whole training. It differs slightly from [SearchSpec].Proxy, because batch sizes are whole
+	// numbers. It is 1 if whole trainings were run.
 	Proxy      float64           `json:"proxy"`
-	RunComps   int               `json:"run_grad_computations"` // number of gradients that one client computes in one run
-	Winner     SearchCandidate   `json:"winner"`                // the first candidate
+	RunComps   int               `json:"run_grad_computations"` // number of gradients that each client computes in one run
+	Winner     SearchCandidate   `json:"winner"`                // best combination, the first of Candidates
 	Candidates []SearchCandidate `json:"candidates"`            // best first
 	how        string
 }
 
 // SearchCandidate is one combination of a search's grid: a model with its clipping norm and step sizes, and the
-// results of its runs. The step sizes are those of whole trainings, even if proxies (cheaper trainings) ran.
+// results of its runs. The step sizes are for a whole training, even if cheaper trainings with other step sizes
+// (proxies) ran in its place.
 type SearchCandidate struct {
 	Model    string  `json:"model"`
 	Schedule string  `json:"schedule"`
 	Eta0     float64 `json:"eta0"`
 	Beta     float64 `json:"beta"`
 	Clip     float64 `json:"clip"`               // clipping norm C
-	Accuracy float64 `json:"held_out_accuracy"`  // mean over seeds; a diverged run counts as 0
-	SD       float64 `json:"standard_deviation"` // over seeds; 0 for one seed
-	Diverged int     `json:"diverged"`           // number of diverged runs
+	Accuracy float64 `json:"held_out_accuracy"`  // held-out accuracy, mean over seeds; a run that diverged counts as 0
+	SD       float64 `json:"standard_deviation"` // standard deviation of the accuracy over seeds; 0 for one seed
+	Diverged int     `json:"diverged"`           // number of seeds whose run diverged
 	Command  string  `json:"command,omitempty"`  // for a winner: command that trains this combination in full, on all training records
 	step     string
 }

@@ -33,12 +33,13 @@ type SearchManifest struct {
 	Config  SearchSpec   `json:"config"`
 	Data    results.Data `json:"data"`
 	results.Origin
-	SHA256 string `json:"manifest_sha256"` // see results.WriteManifest
+	SHA256 string `json:"manifest_sha256"` // SHA-256 of this manifest with this field empty; detects damage
 }
 
-// Search runs a search and returns the result. It writes tables, winners and a manifest to the folder o.Out. Finished
-// runs are kept in its subfolder .cells, so that an interrupted call can be continued. Only one call at a time may
-// write there.
+// Search trains all combinations of settings that s lists, on the data of source, and returns their ranking. It
+// writes tables, the command for each winner and a manifest to the folder o.Out. Finished runs are kept in its
+// subfolder .cells, so that an interrupted call can be continued. Only one call at a time may write to o.Out. No (ε,
+// δ) covers a search, because it trains on the same records many times and chooses by the results.
 func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -86,22 +87,24 @@ type SearchOptions struct {
 	Out      string // folder to write to
 	Workers  int    // largest number of runs at the same time; memory may limit it further
 	Progress io.Writer
-	// Command returns the command that repeats the search, for the manifest. If it is nil, the manifest
-	// has no command.
+	// Command returns the command line that repeats the search; it is written to the manifest. If Command is nil, the
+	// manifest has no command.
 	Command func(SearchSpec) string
-	// TrainCommand returns the command that trains a setting, for the winners. If it is nil, the report
-	// has no command.
+	// TrainCommand returns the command line that trains with the given settings; the report has it for each winner.
+	// If TrainCommand is nil, the report has no such commands.
 	TrainCommand func(train.Spec) string
-	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
-	// group and GOMEMLIMIT.
+	// Memory limits the memory of the process, in bytes. 0 means the least of the machine's memory, the limit of the
+	// control group, and GOMEMLIMIT.
 	Memory int64
 	// Elsewhere computes the trainings in other processes. If it is nil, this process computes them.
 	Elsewhere pool.Elsewhere
-	// Compared is the comparison that chose the model and the features, for the report. It may be nil.
+	// Compared is copied to [SearchReport].Compared. Set it if [propose.Compare] chose the model and the features of
+	// the search.
 	Compared []propose.Compared
 }
 
-// CheckOut returns an error if the folder has a README.md that no search wrote.
+// CheckOut returns an error if the folder o.Out has a file README.md that no search wrote, because Search would
+// replace the file.
 func (o SearchOptions) CheckOut() error {
 	_, err := report.HoldsOurs(o.Out, readmeFile, mark, "one of a search")
 	return err

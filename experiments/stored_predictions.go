@@ -16,9 +16,9 @@ import (
 // predictionsCommand is the beginning of the command that makes a figure of predictions.
 const predictionsCommand = "proactivedp propose --check"
 
-// RedrawPredictions draws the pictures of all [PredictionReport] figures in the folder out again in the style of d.
-// It uses their stored data and manifests, trains nothing and does not change the data. It returns the names of these
-// figures' folders.
+// RedrawPredictions draws the pictures in the folder out that [PredictionReport.Write] made again, in the style of d.
+// It uses their stored data and manifests, trains nothing and does not change the data. It returns the names of their
+// folders.
 func RedrawPredictions(out string, d results.Drawing) ([]string, error) {
 	if err := errors.Join(d.Validate(), checkOut(out)); err != nil {
 		return nil, err

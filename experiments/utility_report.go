@@ -18,23 +18,28 @@ import (
 	"proactivedp/train/pool"
 )
 
-// UtilityReport is the result of [Graph]: how much accuracy a trained model keeps when noise is added to its
-// parameters, with a line for each clipping norm.
+// UtilityReport is the result of [Graph]: the accuracy that a model trained without noise keeps when noise N(0, C²σ²)
+// is added to each of its parameters, as a line over σ for each clipping norm C.
 type UtilityReport struct {
-	Lines      []*pool.Utility  `json:"lines"`
-	TestRows   int              `json:"test_rows"`
-	JudgedOn   string           `json:"judged_on"`      // description of the TestRows
-	Majority   float64          `json:"majority_share"` // best metric that a constant prediction reaches, see models.Metric.Baseline
+	Lines    []*pool.Utility `json:"lines"`
+	TestRows int             `json:"test_rows"`
+	// JudgedOn describes the records on which accuracies were measured, such as the test set; TestRows is
+	// their number.
+	JudgedOn string `json:"judged_on"`
+	// Majority is the baseline: the best value of the metric that the same prediction for all rows reaches, see
+	// models.Metric.Baseline.
+	Majority   float64          `json:"majority_share"`
 	Synthetic  bool             `json:"synthetic_data"`
 	DataNote   string           `json:"data_note,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
-	DataSHA256 string           `json:"data_sha256"` // digest of the parsed content
+	DataSHA256 string           `json:"data_sha256"` // SHA-256 of the parsed records of the data set
 	Spec       pool.UtilitySpec `json:"config"`      // settings of all lines, with clipping norm 0; each line has its own clipping norm
 }
 
-// Graph makes a utility graph. For each clipping norm in clips it trains a model without noise, and measures how much
-// accuracy the model keeps when noise is added to its parameters. The graph reads the data without noise: no (ε, δ)
-// covers it. A long run shows a progress bar on progress, unless that is nil.
+// Graph makes a utility graph, which shows how much noise the accuracy of a model tolerates. For each clipping norm C
+// in clips it trains a model without noise. Then it adds noise N(0, C²σ²) to each parameter, for each σ in s.Sigmas,
+// and measures the accuracy. The graph reads the data without noise, so no (ε, δ) covers it. perf sets the speed and
+// the memory of the trainings. If a run takes long, it shows a progress bar on progress, unless that is nil.
 func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips []float64, perf sim.Perf,
 	progress io.Writer) (*UtilityReport, error) {
 	if len(clips) == 0 {

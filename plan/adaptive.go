@@ -12,23 +12,26 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// FilterUse describes the Rényi filter (a privacy budget for rounds that may be chosen from earlier results, see
-// [rdp.Filter]) that limits all rounds of a record, and how much of this budget the rounds use.
+// FilterUse is the part of a [Next] about the Rényi filter, a privacy budget that limits all rounds of a record even
+// if they are chosen from earlier results (see [rdp.Filter]): its limits, and how much of the budget the rounds use.
 type FilterUse struct {
 	rdp.Limits
-	Recorded bool `json:"recorded"` // whether the filter was recorded; if not, it is only assumed to have been fixed before the first release
+	// Recorded says whether the filter's limits were written down before the first release; otherwise this is only
+	// assumed.
+	Recorded bool `json:"recorded"`
 
-	// Past is the fraction of the filter's budget that the past rounds use. All is the fraction that the past rounds
-	// and the next rounds (see [Replan]) use together, or nil if there are no next rounds. See [rdp.Limits.Used].
+	// Past is the fraction of the filter's budget that the rounds of the past use. All is the fraction that they use
+	// together with the planned next rounds; it is nil if no next rounds are possible. Above 1, the filter refuses
+	// the rounds.
 	Past float64  `json:"used_by_past"`
 	All  *float64 `json:"used_by_all,omitempty"`
 }
 
-// ClosedFormBeside has the ε of the paper's Theorem simpleF, for comparison with the ε of the filter. The
-// theorem holds only for rounds that were fixed before the first release. A field is nil if the theorem
-// gives no ε.
+// ClosedFormBeside has the ε of the same rounds by the paper's Theorem simpleF, for comparison with the ε by which
+// [Replan] plans. The theorem holds only for rounds that were fixed before the first release. A field is nil if the
+// theorem gives no ε.
 type ClosedFormBeside struct {
-	Past *float64 `json:"past"` // ε of the past rounds
+	Past *float64 `json:"past"` // ε of the past rounds by themselves
 	All  *float64 `json:"all"`  // ε of the past and next rounds together
 }
 
@@ -131,8 +134,9 @@ func (p *Next) alreadySpent() string {
 // percent formats a fraction of a filter as a percentage, rounded up.
 func percent(part float64) string { return up(100*part, 4) + " %" }
 
-// History returns the past rounds together with the next rounds and the filter. Save it before the next rounds run;
-// otherwise a later plan would not count them. p.Run must not be nil.
+// History returns the past and the next rounds, together with the filter (the budget that limits all of them). Save
+// it with [History.WriteJSON] before the next rounds run: the plan of the rounds after them must count them. p.Run
+// must not be nil.
 func (p *Next) History() History {
 	h := History{Events: p.release(p.Event()), Notes: p.Notes}
 	if p.Filter != nil {
@@ -142,9 +146,11 @@ func (p *Next) History() History {
 	return h
 }
 
-// History returns the rounds of p's run, together with a filter (see [rdp.Filter]) that limits them and all rounds
-// that are chosen later. Save it before the first round. budget is the ε of the filter, in [1e-8, 1e4]; its δ is that
-// of the plan. orders are its Rényi orders; if there are none, the filter has the [rdp.PlannedOrder] of the run.
+// History returns the planned rounds together with a Rényi filter: a privacy budget that limits these rounds and all
+// rounds that are chosen later, from their results (see [rdp.Filter]). Save it with [History.WriteJSON] before the
+// first round, so that it is on record that the budget was fixed beforehand. budget is the ε of the filter, in [1e-8,
+// 1e4]; its δ is that of the plan. orders are its Rényi orders; if there are none, the filter has the
+// [rdp.PlannedOrder] of the planned rounds.
 //
 // History returns an error if the plan has no run. If the budget is too small for the run, the error is a
 // [*BudgetError], which gives the least ε that is enough.
@@ -180,7 +186,7 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 // BudgetError is the error of [Plan.History] if the ε budget that it was given is too small for the planned run.
 type BudgetError struct {
 	Budget float64 // the ε that was given
-	Needs  float64 // least ε at which the history's filter (see [rdp.Filter]), with its Rényi orders, lets the run through
+	Needs  float64 // least ε of a filter with these δ and Rényi orders that lets the planned rounds through
 }
 
 func (e *BudgetError) Error() string {

@@ -43,7 +43,7 @@ func TestPlanHasTheNoiseOfACalibration(t *testing.T) {
 		}
 		target := Target{Epsilon: c.r.Epsilon, Delta: 1e-5, Steps: c.steps, Sampling: p.Sampling, Adjacency: p.Adjacency,
 			Redraw: p.Redraw, Group: c.r.Group, SampleRate: p.Run.SampleRate}
-		calibrated, err := Calibrate(t.Context(), target, pld.Accountant{Accuracy: Accuracy})
+		calibrated, err := Calibrate(t.Context(), target, pld.Accountant{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestFrontierByAllocation(t *testing.T) {
 	if rows[0].Batches != 4 || rows[1].Batches != 7 || *rows[0].Sigma <= *rows[1].Sigma || p.Theorem != nil {
 		t.Errorf("%+v", rows)
 	}
-	f, err := p.Frontier(t.Context(), pld.Accountant{Accuracy: Accuracy}, 3)
+	f, err := p.Frontier(t.Context(), pld.Accountant{}, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

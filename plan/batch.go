@@ -17,30 +17,36 @@ const (
 	enoughSignal  = 0.8
 )
 
-// BytesPerParameter is the number of bytes that an update (the message of a round) has for each parameter of the
-// model: one float32.
+// BytesPerParameter is the size of an update (the message of a round), in bytes for each parameter of the model. An
+// update has one float32 for each parameter.
 const BytesPerParameter = 4
 
-// Batch describes training with one batch size. It has the least noise within the budget, the amounts of computation
-// and communication, and the signal. The signal is the size of the summed gradients compared with the noise, over all
-// rounds, as a fraction of the signal of full batches (all records in each round).
+// Batch describes a training with one batch size: the least noise multiplier within the budget, the number of
+// gradients and messages, and the signal.
+//
+// The signal says how well the model can learn: it is the size of the summed gradients compared with the noise, over
+// all rounds. It is given as a fraction of the signal of full batches (all records in each round) within the same
+// budget.
 type Batch struct {
-	SampleSize int `json:"sample_size"`       // batch size s; the mean batch size if batch sizes vary (θ > 1, see [Plan])
-	Batches    int `json:"batches,omitempty"` // number of batches in an epoch of random allocation, t = ⌈N/s⌉; otherwise 0
-	Rounds     int `json:"rounds"`            // number of rounds T of one client
+	SampleSize int `json:"sample_size"` // batch size s; the mean batch size if batch sizes vary (see [Plan])
+	// Batches is the number of rounds in an epoch of random allocation, t = ⌈N/s⌉. Otherwise it is 0.
+	Batches int `json:"batches,omitempty"`
+	Rounds  int `json:"rounds"` // number of rounds T of each client
 
 	// Sigma is the least noise multiplier within the budget. It is nil if no σ meets the budget; then
 	// Reason says why.
 	Sigma *float64 `json:"sigma"`
-	// Signal says how large the summed gradients are compared with the noise, over all rounds. It is s√T/σ for batch
-	// size s, T rounds and noise multiplier σ, divided by the same quotient for full batches at the same ε and δ,
-	// which is the same for every T. A signal of 1 is as good as full batches. Signal is nil if Sigma is nil.
+	// Signal is s√T/σ for batch size s, T rounds and noise multiplier σ, divided by the same quotient for full
+	// batches (s = N) at the same ε and δ, which does not depend on T. A signal of 1 is as good as full batches,
+	// which need the most gradients. Signal is nil if Sigma is nil.
 	Signal *float64 `json:"signal"`
 
-	Computations int    `json:"grad_computations"`   // number of gradients that one client computes, sT
-	Messages     int    `json:"messages"`            // number of updates (messages) that all clients send together
-	Bytes        int    `json:"bytes_per_parameter"` // size of all these updates in bytes, divided by the number of parameters of the model
-	Reason       string `json:"reason,omitempty"`    // why this batch size is recommended, or why Sigma is nil
+	Computations int `json:"grad_computations"` // number of gradients that each client computes, sT
+	Messages     int `json:"messages"`          // number of updates (messages) that all clients send together
+	// Bytes is the size of all these messages in bytes for each parameter of the model: multiply it by the number of
+	// parameters.
+	Bytes  int    `json:"bytes_per_parameter"`
+	Reason string `json:"reason,omitempty"` // if the size is a recommendation: why; otherwise why Sigma is nil, or ""
 }
 
 // batch returns the Batch of size s with everything but its noise.
@@ -141,9 +147,10 @@ func (c calculator) loses(s, rounds int) bool {
 	return err == nil && b.EpsilonLower > c.target
 }
 
-// Recommend finds a batch size for the budget and epochs of p, by the same accountant, and stores it with its noise
-// in p.Recommended. It is the least power of two that keeps 80 % of the full-batch signal (see [Batch]), with 100 to
-// 1,000 updates of all clients where that is possible.
+// Recommend finds a good batch size for the budget and the epochs of p, and stores it with its noise in
+// p.Recommended. Its signal (the size of the summed gradients compared with the noise, see [Batch]) must be at least
+// 80 % of that of full batches. It is the least power of two with this signal for which all clients together send 100
+// to 1,000 updates. If there is none, it is the closest to this, and p.Recommended.Reason says why.
 //
 // Recommend does nothing if p is infeasible, has no ε or computes less than one gradient. It also does nothing for a
 // closed form, where the noise does not depend on the batch size.
@@ -172,8 +179,7 @@ func (p *Plan) Recommend(ctx context.Context) error {
 // MaxSizes is the largest number of batch sizes that Compare accepts.
 const MaxSizes = 100
 
-// ValidateSizes returns one error that lists every problem of the request r and of the batch sizes. Use it before
-// [Compare], which compares these sizes for the request.
+// ValidateSizes returns one error that lists every problem of r and of the batch sizes as arguments of [Compare].
 func (r Request) ValidateSizes(sizes []int) error {
 	errs := rangeErrors{}
 	if n := len(sizes); n < 1 || n > MaxSizes {
@@ -194,9 +200,11 @@ func (r Request) ValidateSizes(sizes []int) error {
 	return errs.join()
 }
 
-// Compare returns, for each of the batch sizes, the least noise multiplier within the budget. It also returns the
-// plan for the smallest batch size that keeps 80 % of the signal of full batches (see [Batch]) or, if none does, for
-// the size with the most signal. r must have ε and either epochs or rounds, but neither σ nor a batch size.
+// Compare finds, for each of the batch sizes, the least noise multiplier within the budget of r, and returns a row
+// for each. Use it to choose a batch size. It also returns the plan for one of them: the smallest size whose signal
+// (the size of the summed gradients compared with the noise, see [Batch]) is at least 80 % of that of full batches
+// or, if there is none, the size with the largest signal. r must have ε and either epochs or rounds, but neither σ
+// nor a batch size.
 func Compare(ctx context.Context, r Request, sizes []int) (*Plan, []Batch, error) {
 	if err := r.ValidateSizes(sizes); err != nil {
 		return nil, nil, err

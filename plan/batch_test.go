@@ -146,7 +146,7 @@ func TestPlanAndCalibrationAgree(t *testing.T) {
 		}
 		p := solve(t, q)
 		c, err := Calibrate(t.Context(), Target{Epsilon: q.Epsilon, Delta: q.Delta, SampleSize: q.SampleSize,
-			DatasetSize: q.N, Steps: rounds, Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}, pld.Accountant{Accuracy: Accuracy})
+			DatasetSize: q.N, Steps: rounds, Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}, pld.Accountant{})
 		if err != nil || !ok {
 			t.Fatalf("%+v: %v", q, err)
 		}

@@ -20,24 +20,28 @@ const (
 )
 
 // Target is the input of [Calibrate]: a privacy budget, and two of the three quantities noise multiplier, sample rate
-// and number of rounds. The third one must be 0, and Calibrate finds it. All rounds have the same noise multiplier
-// and sample rate.
+// and number of rounds. Leave the third one 0; Calibrate finds it. All rounds have the same noise multiplier and
+// sample rate.
 type Target struct {
-	Epsilon    float64 `json:"epsilon"`               // ε of the budget, in [1e-8, 1e4]
-	Delta      float64 `json:"delta"`                 // δ of the budget, in [1e-300, 1)
-	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier σ in [0.05, 1e6]
-	SampleRate float64 `json:"sample_rate,omitempty"` // sample rate q in [1e-9, 1]
-	Steps      int     `json:"steps,omitempty"`       // number of rounds T in [1, 1e9], counting the rounds of all clients that hold the record
+	Epsilon float64 `json:"epsilon"`         // ε of the budget, in [1e-8, 1e4]
+	Delta   float64 `json:"delta"`           // δ of the budget, in [1e-300, 1)
+	Sigma   float64 `json:"sigma,omitempty"` // noise multiplier σ in [0.05, 1e6]
+	// SampleRate is the sample rate q in [1e-9, 1]: the probability that a record is in the batch of a round.
+	SampleRate float64 `json:"sample_rate,omitempty"`
+	// Steps is the number of rounds T in [1, 1e9]; if several clients hold the record, the rounds of all of them.
+	Steps int `json:"steps,omitempty"`
 
-	// SampleSize (s, in [1, N]) and DatasetSize (N, in [1, 1e9]) may be given instead of SampleRate. If DatasetSize
-	// is given with Sigma and Steps, Calibrate finds SampleSize.
+	// SampleSize (s, in [1, N]) and DatasetSize (N, in [1, 1e9]) may be given instead of SampleRate, which is then
+	// s/N. If DatasetSize is given with Sigma and Steps, Calibrate finds SampleSize.
 	SampleSize  int `json:"sample_size,omitempty"`
 	DatasetSize int `json:"dataset_size,omitempty"`
 
 	Sampling  dp.Sampling  `json:"sampling,omitempty"`
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"`
-	Redraw    dp.Redraw    `json:"redraw,omitempty"` // for allocation and shuffled batches, see [dp.Redraw]
-	Group     int          `json:"group,omitempty"`  // largest number of records of one person, if ε is for a person; see [dp.Event]
+	// Redraw says whether each epoch of allocation or shuffled batches is drawn anew, see [dp.Redraw].
+	Redraw dp.Redraw `json:"redraw,omitempty"`
+	// Group is k > 1 if ε is to protect a person with up to k records. 0 and 1 protect a record.
+	Group int `json:"group,omitempty"`
 }
 
 // Validate returns one error that lists every field of t outside its range.
@@ -113,20 +117,24 @@ func (t Target) ofSizes() Target {
 	return t
 }
 
-// Calibration is the result of [Calibrate]: the settings of equal rounds whose ε is at most that of a [Target].
+// Calibration is the result of [Calibrate]: the noise multiplier, sample rate and number of rounds of a training
+// whose ε is at most that of a [Target]. All rounds are equal.
 //
 // Use Calibrate to make a Calibration. The methods of any other Calibration return an error or, if they have no error
 // result, may panic.
 type Calibration struct {
-	Sigma      float64 `json:"sigma"`       // noise multiplier σ; if Calibrate found it, rounded up to 7 digits
-	SampleRate float64 `json:"sample_rate"` // sample rate q: s/N if the sizes are known, otherwise as given, or found and rounded down to 7 digits
-	Steps      int     `json:"steps"`       // number of rounds T of all clients that hold the record; if Calibrate found it, rounded down
+	Sigma float64 `json:"sigma"` // noise multiplier σ; if Calibrate found it, rounded up to 7 digits
+	// SampleRate is the sample rate q of a round. It is s/N if the sizes are known. Otherwise it is the given rate,
+	// or the one that Calibrate found, rounded down to 7 digits.
+	SampleRate float64 `json:"sample_rate"`
+	// Steps is the number of rounds T, as in [Target].Steps; if Calibrate found it, rounded down.
+	Steps int `json:"steps"`
 
 	SampleSize  int `json:"sample_size,omitempty"`  // batch size s, if N was given
 	DatasetSize int `json:"dataset_size,omitempty"` // number of records N, if it was given
 
-	// EpsilonLower, Epsilon and EpsilonUpper are the accountant's lower bound, best value and upper bound of the
-	// rounds' ε. EpsilonUpper is at most TargetEpsilon.
+	// EpsilonLower, Epsilon and EpsilonUpper are the ε of the rounds as the accountant bounds it: from below, the
+	// number to print, and from above. EpsilonUpper is the guarantee, and at most TargetEpsilon.
 	EpsilonLower  float64 `json:"epsilon_lower"`
 	Epsilon       float64 `json:"epsilon"`
 	EpsilonUpper  float64 `json:"epsilon_upper"`
@@ -139,16 +147,18 @@ type Calibration struct {
 	Group      int          `json:"group,omitempty"`
 	Accountant string       `json:"accountant"`
 	Kind       dp.Kind      `json:"kind"`
-	SolvedFor  string       `json:"solved_for"` // JSON key of the quantity that Calibrate found: "sigma", "sample_rate", "sample_size" or "steps"
+	// SolvedFor says which number Calibrate found, as its JSON key: "sigma", "sample_rate", "sample_size" or
+	// "steps".
+	SolvedFor string `json:"solved_for"`
 }
 
 // Calibrate finds the quantity that is 0 in t: the least noise multiplier σ, or the largest sample rate q, batch size
-// s or number of rounds T, with which the accountant acc proves an ε of at most t.Epsilon. The relative error of the
-// result is at most 2e-4, plus an error that comes from the width of acc's intervals. s and T below 5000 are exact.
-// If acc gives no upper bound, as an approximation does, Calibrate returns an error.
+// s or number of rounds T, with which the ε of the rounds is at most t.Epsilon at t.Delta. acc computes the ε. The
+// relative error of the result is at most 2e-4, plus an error that comes from the width of acc's intervals; s and T
+// below 5000 are exact. If acc gives no upper bound, as an approximation does, Calibrate returns an error.
 //
-// If the budget cannot be met, Calibrate returns an [*Infeasible] error. The error wraps dp.ErrNotCovered if acc does
-// not cover such rounds at all.
+// If no value meets the budget, the error is an [*Infeasible]. It wraps dp.ErrNotCovered if acc does not cover such
+// rounds at all.
 func Calibrate(ctx context.Context, t Target, acc dp.Accountant) (*Calibration, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -184,7 +194,7 @@ func Calibrate(ctx context.Context, t Target, acc dp.Accountant) (*Calibration, 
 	}, nil
 }
 
-// Event returns the calibrated rounds as an event, for an accountant.
+// Event returns the calibrated rounds as one event, for example to compute their ε by another accountant.
 func (c *Calibration) Event() dp.Event {
 	e := dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, Redraw: c.Redraw, Group: c.Group,
 		NoiseMultiplier: c.Sigma, Rate: c.SampleRate, Count: c.Steps}
@@ -194,7 +204,8 @@ func (c *Calibration) Event() dp.Event {
 	return e
 }
 
-// Bound returns the accountant's bound on the ε of the calibrated rounds.
+// Bound returns the ε of the calibrated rounds as the accountant bounds it, with the accountant's name, adjacency and
+// sampling.
 func (c *Calibration) Bound() dp.Bound {
 	return dp.Bound{
 		EpsilonLower: c.EpsilonLower, Epsilon: c.Epsilon, EpsilonUpper: c.EpsilonUpper,

@@ -15,8 +15,9 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Frontier is a table that shows, for several batch sizes, the number of rounds and the least noise multiplier σ that
-// meets the plan's budget. The number of records, the epochs, ε and δ are the same in all rows.
+// Frontier is a table for choosing a batch size: for several batch sizes, the number of rounds and the least noise
+// multiplier σ that meets the budget. The number of records, the epochs, ε and δ are those of a plan, and the same in
+// all rows.
 //
 // Use [Plan.Frontier] to make a Frontier. The methods of any other Frontier return an error or, if they have no error
 // result, may panic.
@@ -24,30 +25,32 @@ type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`
 	Theta      float64 `json:"theta"`
-	Epsilon    float64 `json:"epsilon"` // ε of the budget, for all rounds that use one record
+	Epsilon    float64 `json:"epsilon"` // ε of the budget, for all rounds that use a record, of all clients that hold it
 	Delta      float64 `json:"delta"`
 	Accountant string  `json:"accountant"` // accountant of the columns AddOrRemove and ReplaceOne
 
 	Sampling dp.Sampling `json:"sampling"`
-	Redraw   dp.Redraw   `json:"redraw,omitempty"` // for Allocation only: whether each epoch draws anew
-	Group    int         `json:"group,omitempty"`  // largest number of records of one person, if ε is for a person
-	Rows     []Row       `json:"rows"`
+	// Redraw says, for Allocation only, whether each epoch assigns the records to rounds anew.
+	Redraw dp.Redraw `json:"redraw,omitempty"`
+	Group  int       `json:"group,omitempty"` // k > 1 if ε protects a person with up to k records; otherwise 0
+	Rows   []Row     `json:"rows"`
 }
 
 // Row is one batch size of a [Frontier]. Rows are in increasing order of size. ClosedForm, AddOrRemove and ReplaceOne
-// are the least noise multipliers by the paper's closed form, and by the tight accountant under each adjacency. They
-// are nil if no σ meets the budget, or if the method does not cover the row.
+// are the least noise multipliers σ within the budget: by the paper's theorem, and by the tight accountant under each
+// of the two adjacencies. They are nil if no σ meets the budget, or if the theorem or the accountant does not cover
+// the row.
 type Row struct {
-	SampleSize  int      `json:"sample_size"` // batch size s; the mean batch size if batch sizes vary (θ > 1)
-	Rounds      int      `json:"rounds"`      // number of rounds T = ⌈K/s⌉ that compute K gradients
-	SampleRate  float64  `json:"sample_rate"` // sample rate s/N, or 1/t for random allocation to t batches
+	SampleSize  int      `json:"sample_size"` // batch size s; the mean batch size if batch sizes vary
+	Rounds      int      `json:"rounds"`      // number of rounds T = ⌈K/s⌉, to compute K gradients (k epochs of N records)
+	SampleRate  float64  `json:"sample_rate"` // sample rate s/N; for random allocation 1/t, with t rounds in an epoch
 	ClosedForm  *float64 `json:"sigma_closed_form"`
 	AddOrRemove *float64 `json:"sigma_add_or_remove"`
 	ReplaceOne  *float64 `json:"sigma_replace_one"`
 
-	// Computations is the number of gradients that the row's rounds compute. Signal is the fraction of the full-batch
-	// signal that the batch size keeps (see [Batch]), with the least σ of the tight accountant under the plan's
-	// adjacency. Signal is nil if there is no such σ.
+	// Computations is the number of gradients that the rounds compute, sT. Signal is the size of the summed gradients
+	// compared with the noise, as a fraction of that of full batches (see [Batch]). It is computed with the least σ
+	// of the tight accountant under the plan's adjacency, and nil if there is no such σ.
 	Computations int      `json:"grad_computations"` // sT
 	Signal       *float64 `json:"signal"`
 }
@@ -56,13 +59,13 @@ type Row struct {
 // samples in more rounds hardly need less noise.
 const smallest = 32
 
-// MaxPoints is the largest number of rows that may be requested from [Plan.Frontier].
+// MaxPoints is the largest value of points in [Plan.Frontier], about the number of rows of the table.
 const MaxPoints = 1000
 
-// Frontier returns a table with the least noise multiplier for each of several batch sizes. points, in
-// [1, MaxPoints], is the approximate number of sizes. They form a geometric grid. The grid begins at 1/32 of the plan's
-// batch size, or at 1 if the plan has no run. It ends at the number of records N or the number of gradients K,
-// whichever is less. The plan's size is one of them. acc computes the columns AddOrRemove and ReplaceOne.
+// Frontier returns a table with the least noise multiplier for each of several batch sizes, within the budget of p.
+// points, in [1, MaxPoints], is about the number of sizes. They form a geometric grid, to which the plan's own size
+// is added. The grid begins at 1/32 of the plan's batch size, or at 1 if the plan has no run. It ends at the number
+// of records N or the number of gradients K, whichever is less. acc computes the columns AddOrRemove and ReplaceOne.
 func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Frontier, error) {
 	if err := p.made(); err != nil {
 		return nil, err

@@ -21,23 +21,23 @@ import (
 	"proactivedp/rng"
 )
 
-// History lists everything that was released so far about a record, as events. It also holds the filter (a privacy
-// budget that was fixed beforehand, see [rdp.Filter]) that limits further releases. [ReadHistory] reads a History
-// from a file, and [NextRequest] plans its next rounds.
+// History lists everything that was released so far about a record, as events, and the privacy budget that limits
+// further releases, if one was fixed beforehand (a Rényi filter, see [rdp.Filter]). [ReadHistory] reads a History
+// from a file. Put its fields into a [NextRequest] to plan the next rounds.
 type History struct {
-	// Filter holds the limits that were fixed before the first release. It is nil if no filter is
-	// recorded.
+	// Filter has the budget and the Rényi orders of the filter, which were fixed before the first release. It is nil
+	// if the file has no filter.
 	Filter *rdp.Limits
-	// Late reports that Filter was recorded only after the first release. That its limits were already fixed before
-	// the first release is then only an assumption.
+	// Late is true if Filter was saved only after the first release. It is then only an assumption that its limits
+	// were fixed before the first release, and privacy statements say so.
 	Late   bool
-	Events []dp.Event // in the order of release
-	// Notes are warnings from the files of the rounds, about what the events cannot express, for example
-	// data that ε does not cover. A privacy statement repeats them.
+	Events []dp.Event // all releases about the record, in their order
+	// Notes are warnings from the files of the rounds about what the events cannot express, for example data that ε
+	// does not cover. A privacy statement must repeat them.
 	Notes []string
 }
 
-// AddNotes adds the given notes (warnings, see Notes) to h, except for those that h already has.
+// AddNotes adds the notes (warnings, see [History].Notes) to h. A note that h already has is not added again.
 func (h *History) AddNotes(notes ...string) {
 	for _, note := range notes {
 		if !slices.Contains(h.Notes, note) {
@@ -46,8 +46,8 @@ func (h *History) AddNotes(notes ...string) {
 	}
 }
 
-// Fixed returns the events of a history that has no filter. It returns an error if a filter is recorded: the rounds
-// may then depend on earlier results, and the ε of an ordinary accountant does not hold for such rounds.
+// Fixed returns the events of h for an ordinary accountant, whose ε holds only for rounds that were fixed beforehand.
+// It returns an error if h has a filter, because the rounds may then depend on earlier results.
 func (h History) Fixed() ([]dp.Event, error) {
 	if h.Filter != nil {
 		return nil, errors.New("events: a filter is recorded, so rounds may depend on earlier results: only a " +
@@ -56,7 +56,7 @@ func (h History) Fixed() ([]dp.Event, error) {
 	return h.Events, nil
 }
 
-// ReadHistory reads events from JSON in one of these forms:
+// ReadHistory reads events from JSON in one of these forms, for example from the report of a training:
 //
 //	[event, …]
 //	{"events": [event, …]}
@@ -69,20 +69,21 @@ func (h History) Fixed() ([]dp.Event, error) {
 //	sample_rate, or sample_size and dataset_size,
 //	sampling, adjacency
 //
-// The last two may be omitted. Then the arguments sampling and adjacency apply; an empty adjacency
-// stands for the usual one of the sampling.
+// The last two may be omitted. Then the arguments sampling and adjacency apply; an empty adjacency stands for the
+// usual one of the sampling.
 //
-// The noise of a release names the root and the run of all its rounds, see [rng.Name]. The run is
-// required. Two releases of the same run are an error that wraps dp.ErrSharedNoise.
+// The noise of a release names the root (a seed or a secret) and the run of all its rounds, see [rng.Name]. The run
+// is required. Two releases of the same run are an error that wraps dp.ErrSharedNoise, because their noise can be
+// subtracted.
 //
-// Unknown keys, repeated keys, an empty list, data after the value, more than MaxEventsBytes, and
-// events outside their ranges are errors. The error names the event.
+// Unknown keys, repeated keys, an empty list, data after the value, more than MaxEventsBytes, and events outside
+// their ranges are errors. The error names the event.
 //
-// An object with the key "releases" may be any report of this program. Its other keys are ignored,
-// except for the notes of [History]. A key that is similar to "filter" is an error.
+// An object with the key "releases" may be any report of this program. Its other keys are ignored, except for the
+// notes of [History]. A key that is similar to "filter" is an error.
 //
-// The key "filter" of an object has the keys epsilon, delta and orders: the [rdp.Limits] that were
-// fixed before the first release. If it also has "recorded": false, [History.Late] is set.
+// The key "filter" of an object has the keys epsilon, delta and orders: the [rdp.Limits] that were fixed before the
+// first release. If it also has "recorded": false, [History.Late] is set.
 func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (History, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxEventsBytes))
 	if err != nil {
@@ -328,8 +329,8 @@ func (r *run) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// WriteJSON writes the history in the form that [ReadHistory] reads. If there is a filter, it adds the key
-// sha256 with a digest of the content, so that damage is detected. To edit such a file by hand, remove
+// WriteJSON writes the history in the form that [ReadHistory] reads. If there is a filter, it adds the key sha256
+// with a digest of the content, and ReadHistory refuses a file that has changed. To edit such a file by hand, remove
 // that key.
 func (h History) WriteJSON(w io.Writer) error {
 	digest := ""

@@ -8,13 +8,13 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Infeasible is the error for a budget that cannot be met. The number to be found has a safest value in its range,
-// for example the largest σ or a single round, and even this value costs more than ε. The error gives the cost of the
-// safest value, and changes of the other numbers that would meet the budget.
+// Infeasible is the error if no value of the number to be found meets the budget: even the safest value in its range,
+// for example the largest σ or a single round, costs more than ε. The error gives the cost of the safest value, and
+// changes of the other numbers that would meet the budget.
 type Infeasible struct {
-	SolvedFor string   // JSON key of the number to be found, such as "sigma"
-	Cost      string   // text about the ε of its safest value, or why no ε could be computed
-	Remedies  Remedies // changes, each of which is enough to meet the budget; may be empty
+	SolvedFor string   // which number had to be found, as its JSON key, such as "sigma"
+	Cost      string   // text about the ε of the safest value, or why no ε could be computed
+	Remedies  Remedies // changes of the other numbers; each one by itself is enough to meet the budget; may be empty
 
 	why error // why the safest value has no cost; nil if it has one
 }
@@ -29,8 +29,8 @@ func (e *Infeasible) Error() string {
 	return "no " + e.SolvedFor + " meets the budget: " + e.Reason()
 }
 
-// Reason returns the text of Error without its beginning, "no … meets the budget". The rest gives the ε of the safest
-// value (see [Infeasible]) and the changes that would meet the budget.
+// Reason returns the text of Error without its beginning, "no … meets the budget". Use it after a sentence of your
+// own. The rest gives the ε of the safest value (see [Infeasible]) and the changes that would meet the budget.
 func (e *Infeasible) Reason() string {
 	if len(e.Remedies) == 0 {
 		return e.Cost
@@ -38,12 +38,14 @@ func (e *Infeasible) Reason() string {
 	return e.Cost + ": " + strings.Join(e.Remedies.texts(), ", or ")
 }
 
-// Remedy is one change to a [Request], or to a [Target], that makes it feasible.
+// Remedy is one change to a [Request], or to a [Target], with which the budget can be met. An [Infeasible] and an
+// infeasible [Plan] list some.
 type Remedy struct {
 	// Change is the JSON key of the field to change ("method" for the accountant). It is empty if more than one field
 	// has to change; then only Text describes the change.
-	Change string  `json:"change,omitempty"`
-	To     float64 `json:"to,omitempty"`     // new value of the field Change, rounded to the side that costs less ε
+	Change string `json:"change,omitempty"`
+	// To is the new value of the field that Change names, rounded to the side that costs less ε.
+	To     float64 `json:"to,omitempty"`
 	Method Method  `json:"method,omitempty"` // accountant by which the changed request is feasible
 	Text   string  `json:"text"`             // description of the change
 }

@@ -11,20 +11,24 @@ import (
 	"proactivedp/dp/rdp"
 )
 
-// Method names the accountant, or the form of the paper's theorem, by which a plan's ε is computed.
+// Method names the way in which the ε of a plan is computed: an accountant, or the paper's theorem in one of its
+// forms.
 type Method string
 
-// These are the methods. Printed and Paper exist only to compare with the paper. Their ε may be below the true one:
-// it is of kind dp.Approximation, and its upper bound is +Inf.
+// These are the methods. Use PLD, the tightest, unless you compare with the paper or another library. Printed and
+// Paper exist only to compare with the paper. Their ε may be below the true one: it is of kind dp.Approximation, and
+// its upper bound is +Inf.
 //
 // RDP and PLD cannot count sample sizes that vary. If batch sizes vary (θ, the largest size divided by the mean s, is
 // above 1), they count every round at the largest size ⌊θs⌋, which costs at least as much.
 const (
 	ClosedForm Method = "closed-form"         // the paper's Theorem simpleF with the corrected γ (see closedform.Form): an upper bound
 	Printed    Method = "closed-form-printed" // Theorem simpleF with γ as the paper prints it; no guarantee
-	Paper      Method = "paper"               // γ as the paper's experiments had it, one step of an iteration from 2; no guarantee
-	RDP        Method = "rdp"                 // the accountant of package dp/rdp (Rényi differential privacy): an upper bound
-	PLD        Method = "pld"                 // the tight accountant of package dp/pld: a certified interval
+	// Paper uses γ as the paper's experiments computed it, by one step of an iteration that begins at γ = 2; no
+	// guarantee.
+	Paper Method = "paper"
+	RDP   Method = "rdp" // the accountant of package dp/rdp (Rényi differential privacy): an upper bound
+	PLD   Method = "pld" // the tight accountant of package dp/pld: a certified interval
 )
 
 // ParseMethod returns the Method with the given name. The error lists all names.
@@ -161,12 +165,10 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 	}
 }
 
-// Accuracy is the relative width of the certified intervals of ε that plans use (see pld.Accountant.Accuracy). With
-// this width, [Calibrate] finds the same numbers as a plan.
-const Accuracy = 1e-4
-
-// Accountant returns the accountant that computes ε for the method. For Printed and Paper there is none, and the
-// error wraps dp.ErrNotCovered.
+// Accountant returns the accountant that computes ε for the method. That of PLD has its default accuracy: so a planned
+// ε is the same number when the planned rounds are accounted for again, for example in the report of their training.
+// Printed and Paper have none, because they only reproduce numbers of the paper; the error then wraps
+// dp.ErrNotCovered.
 func (m Method) Accountant() (dp.Accountant, error) {
 	switch m {
 	case ClosedForm:
@@ -174,7 +176,7 @@ func (m Method) Accountant() (dp.Accountant, error) {
 	case RDP:
 		return rdp.Accountant{}, nil
 	case PLD:
-		return pld.Accountant{Accuracy: Accuracy}, nil
+		return pld.Accountant{}, nil
 	}
 	return nil, fmt.Errorf("method = %q has no accountant: %w", m, dp.ErrNotCovered)
 }

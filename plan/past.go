@@ -104,8 +104,9 @@ func (r eventRow) other(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency
 	return e, errors.Join(append(errs, e.Validate())...)
 }
 
-// Complete returns e with a sampling and an adjacency: its own where it has them, otherwise the given ones. If e has
-// no adjacency and the given one is "", Complete uses the usual one for the sampling, see dp.NaturalAdjacency.
+// Complete returns e with its sampling and its adjacency filled in, if they are empty, from the arguments. If
+// adjacency is "" too, it uses the usual one for the sampling, see [dp.NaturalAdjacency]. Use it for events from a
+// file that does not state them.
 func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event {
 	if e.Sampling == "" {
 		e.Sampling = sampling

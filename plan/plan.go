@@ -1,13 +1,13 @@
-// Package plan turns a privacy budget into the number of rounds, the batch size and the noise of a
-// client before training starts. (It is the paper's "DP calculator".)
+// Package plan turns a privacy budget (ε, δ) into a training before it starts: the number of rounds, the batch size
+// and the noise multiplier of each client. It is the paper's "DP calculator". [Solve] answers a [Request], which
+// gives some of the numbers, with a [Plan], which has all of them. [Calibrate] finds a single number.
 //
-// A training is described by the noise multiplier σ, the batch size s and the rounds T. An accountant
-// turns them into ε; the work is k = sT/N epochs. [Solve] finds the numbers that are not given. By
-// default, the tight accountant of package dp/pld computes ε; with the [Method] [ClosedForm], the paper's
-// Theorem simpleF does (see package dp/closedform). Without a batch size it recommends one,
-// see [Plan.Recommend], and [Compare] compares several. [Calibrate] solves for a single number.
-// [Plan.Tighten] and [Plan.Frontier] compare a plan with what a tight accountant allows. [Replan] plans
-// further rounds after rounds that already ran.
+// A training is described by the noise multiplier σ, the batch size s and the rounds T. An accountant turns them into
+// ε; the work is k = sT/N epochs. [Solve] finds the numbers that are not given. By default, the tight accountant of
+// package dp/pld computes ε; with the [Method] [ClosedForm], the paper's Theorem simpleF does (see package
+// dp/closedform). Without a batch size it recommends one, see [Plan.Recommend], and [Compare] compares several.
+// [Plan.Tighten] and [Plan.Frontier] compare a plan with what a tight accountant allows. [Replan] plans further
+// rounds after rounds that already ran.
 package plan
 
 import (
@@ -33,11 +33,12 @@ const (
 	maxClients             = 1_000_000
 )
 
-// Plan is the answer of [Solve] to a [Request]. Sizes are expected sizes of Poisson samples. Integers are rounded to
-// the safe side: rounds up, sizes down.
+// Plan is the answer of [Solve] to a [Request]. Sizes are expected sizes of Poisson samples. Whole numbers are
+// rounded to the safe side: rounds up, sizes down.
 //
-// If batch sizes vary, θ is the largest size divided by the mean, and above 1. The sizes of the plan, including SMax
-// and Run.SampleSize, are then mean sizes s̄ = K/T, as in the paper. A single round may sample θ·s̄ records.
+// Batch sizes may vary between rounds. θ (Theta) is the largest size divided by the mean; 1 means a constant size. If
+// θ is above 1, the sizes of the plan, including SMax and Run.SampleSize, are mean sizes s̄ = K/T, as in the paper,
+// and a single round may sample θ·s̄ records.
 //
 // Use Solve to make a Plan. The methods of any other Plan return an error or, if they have no error result, may
 // panic.
@@ -52,34 +53,44 @@ type Plan struct {
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
 	Epsilon       float64 `json:"epsilon"`
 	Delta         float64 `json:"delta"`
-	Sigma         float64 `json:"sigma"` // noise multiplier σ; 0 if not found
+	Sigma         float64 `json:"sigma"` // noise multiplier σ; 0 if none was found
 
-	// Gamma is the constant γ in the paper's closed form of ε, for all rounds that use one record. It is the
-	// corrected γ, except with the methods Printed and Paper. If the plan's method is not a closed form, Gamma and
-	// all other numbers of the theorem are nil.
+	// Gamma is the constant γ (about 2) in the paper's theorem, for all rounds that use one record: the theorem
+	// requires at least γθ²k²/ε rounds. It is the corrected γ, except with the methods Printed and Paper. If the
+	// plan's method is not a closed form, Gamma and all other numbers of the theorem are nil.
 	Gamma        *float64 `json:"gamma"`
 	GammaPrinted *float64 `json:"gamma_printed"` // γ as the paper prints it (see closedform.Form), for comparison only
 
-	TMin     int      `json:"t_min"`      // least number of rounds within the budget; 2^53 means at least 2^53, and then Run is nil
-	TMinReal *float64 `json:"t_min_real"` // least number of rounds by the paper's theorem, before it is rounded up
-	SMax     int      `json:"s_max"`      // largest batch size within the budget (a mean size if sizes vary), at most the number of gradients K
-	SMaxReal *float64 `json:"s_max_real"` // number of gradients K divided by TMinReal, before it is rounded down to SMax
-	Binding  string   `json:"binding"`    // what determines TMin: condition "treq1" or "treq3" of Theorem simpleF (see closedform.Conditions), or "epsilon"
+	// TMin is the least number of rounds within the budget. 2^53 means at least 2^53; then Run is nil.
+	TMin int `json:"t_min"`
+	// TMinReal is the least number of rounds by the paper's theorem, before it is rounded up; nil if the method is
+	// not a closed form.
+	TMinReal *float64 `json:"t_min_real"`
+	// SMax is the largest batch size within the budget (the mean size if sizes vary), at most the number of gradients
+	// K.
+	SMax int `json:"s_max"`
+	// SMaxReal is SMax before it is rounded down: the number of gradients K divided by TMinReal. It is nil if the
+	// method is not a closed form.
+	SMaxReal *float64 `json:"s_max_real"`
+	// Binding says which requirement determines TMin: "epsilon", the budget, or a condition of the paper's Theorem
+	// simpleF, "treq1" (sample rate) or "treq3" (rounds), see closedform.Conditions.
+	Binding string `json:"binding"`
 
-	// TMinAsym is the paper's approximation of TMin, T = θ²k²/(2ε), at most 2^53. Here k is the number of epochs, and
-	// θ the largest batch size divided by the mean one. SMaxAsym is the batch size with which k epochs take this
-	// number of rounds, at most K. No guarantee holds for either number, because they are not bounds. They are nil if
-	// the plan's method is not a closed form.
+	// TMinAsym is the paper's approximation of TMin for comparison, T = θ²k²/(2ε), at most 2^53. Here k is the number
+	// of epochs, and θ the largest batch size divided by the mean one. SMaxAsym is the batch size with which k epochs
+	// take this number of rounds, at most K. A run with these numbers has no guarantee by the theorem. They are nil
+	// if the plan's method is not a closed form.
 	TMinAsym *int `json:"t_min_asym"`
 	SMaxAsym *int `json:"s_max_asym"`
 
-	Adjacency  dp.Adjacency `json:"adjacency"`
-	Sampling   dp.Sampling  `json:"sampling"`
-	Redraw     dp.Redraw    `json:"redraw,omitempty"` // for Allocation only: whether each epoch draws anew
-	Group      int          `json:"group,omitempty"`  // largest number of records of one person, if ε is for a person
-	Method     Method       `json:"method"`
-	Accountant string       `json:"accountant"`
-	Kind       dp.Kind      `json:"kind"`
+	Adjacency dp.Adjacency `json:"adjacency"`
+	Sampling  dp.Sampling  `json:"sampling"`
+	// Redraw says, for Allocation only, whether each epoch assigns the records to rounds anew.
+	Redraw     dp.Redraw `json:"redraw,omitempty"`
+	Group      int       `json:"group,omitempty"` // k > 1 if ε protects a person with up to k records; otherwise 0
+	Method     Method    `json:"method"`
+	Accountant string    `json:"accountant"`
+	Kind       dp.Kind   `json:"kind"`
 
 	// Feasible reports whether a run exists whose cost is within the budget. For the closed form, the run
 	// must meet all conditions of Theorem simpleF. If no such run exists, Reason says why and what would
@@ -99,49 +110,58 @@ type Plan struct {
 	PerClient *dp.Bound `json:"per_client,omitempty"`
 	PerRecord *dp.Bound `json:"per_record,omitempty"`
 
-	// Noise names the source of the noise of the run, if the request names one (Request.Root).
+	// Noise names the seed or secret of the run's noise and the number of the run, if the request names one in Root.
 	Noise rng.Name `json:"noise,omitzero"`
 
 	// Conditions are the requirements of the paper's Theorems Main and simpleF, each with whether the plan meets it.
-	// Only plans by a closed form have them. They are evaluated for the planned run, whose epochs are sT/N in whole
-	// rounds, or for TMinReal and SMaxReal if there is no run. A feasible plan need not meet the conditions of Main.
+	// Only plans by a closed form (the paper's theorem) have them. They are evaluated for the planned run or, if
+	// there is none, for TMinReal rounds of SMaxReal records. A feasible plan meets those of simpleF; it need not
+	// meet those of Main.
 	Conditions []closedform.Condition `json:"conditions"`
 
-	// Signal is the size of the run's summed gradients compared with the noise, as a fraction of that of full
-	// batches, see [Batch]. It is nil without a run or an ε. Recommended is the recommended batch size at the same ε
-	// and epochs. It is set if the request gave no size, and by [Plan.Recommend].
+	// Signal is the size of the run's summed gradients compared with the noise, as a fraction of that of full batches
+	// (all records in each round) within the same budget; see [Batch]. It is nil without a run or an ε. Recommended
+	// is the recommended batch size at the same ε and epochs. It is set if the request gave no size, and by
+	// [Plan.Recommend].
 	Signal      *float64 `json:"signal"`
 	Recommended *Batch   `json:"recommended,omitempty"`
 
-	// Theorem has the numbers of the paper's Theorem simpleF for the same budget, for comparison, if another
-	// accountant makes the plan. It is nil if the theorem does not cover the question.
+	// Theorem has the numbers of the paper's Theorem simpleF for the same budget, for comparison, if the plan was
+	// made by another accountant. It is nil if the theorem does not cover the request.
 	Theorem *Theorem `json:"closed_form,omitempty"`
 
-	// Tight has the ε, the batch size and the noise that a tight accountant allows. [Plan.Tighten] sets it.
+	// Tight has the ε of the plan by a tight accountant, and the batch size and the noise that this accountant allows
+	// within the budget. It is nil until [Plan.Tighten] is called.
 	Tight *Tight `json:"tight,omitempty"`
 
 	batches int // t of Allocation; 0 if it is not known yet
 }
 
-// Theorem has the numbers that the paper's Theorem simpleF gives for the same budget, for comparison with a plan by
-// another accountant. A field is nil if the theorem does not cover the question.
+// Theorem has the numbers that the paper's Theorem simpleF gives for the budget of a plan by another accountant, for
+// comparison. A field is nil if the theorem does not cover the request.
 type Theorem struct {
-	Sigma   *float64 `json:"sigma,omitempty"`         // the theorem's noise multiplier σ, if ε was given
-	SMax    *int     `json:"s_max,omitempty"`         // the theorem's largest batch size for the plan's epochs
-	Epsilon *float64 `json:"epsilon_upper,omitempty"` // the theorem's ε for the plan's run, if only σ was given
+	Sigma *float64 `json:"sigma,omitempty"` // the theorem's noise multiplier σ, if ε was given
+	// SMax is the theorem's largest batch size within the budget, for the plan's epochs.
+	SMax    *int     `json:"s_max,omitempty"`
+	Epsilon *float64 `json:"epsilon_upper,omitempty"` // the theorem's ε for the plan's run, if σ was given and no ε
 }
 
 // Run is the training that a plan proposes, in whole numbers: T rounds with batch size s. If the plan gives epochs,
-// [Rounds] says how T follows from them. With random allocation of N records to t batches, the mean batch size is
-// N/t, and s is at least this mean, because t = ⌈N/s⌉.
+// [Rounds] says how T follows from them. With random allocation, each of the N records is in one of the t rounds of
+// an epoch. The mean batch size is then N/t, and s is at least this mean, because t = ⌈N/s⌉.
 type Run struct {
-	SampleSize    int     `json:"sample_size"`       // batch size s; the mean batch size if batch sizes vary (θ > 1, see [Plan])
-	MaxSampleSize int     `json:"max_sample_size"`   // largest batch size, ⌊θs⌋
-	Batches       int     `json:"batches,omitempty"` // number of batches t in an epoch of random allocation; otherwise 0
-	Rounds        int     `json:"rounds"`            // number of rounds T: ⌈K/s⌉ if epochs were given, for K gradients
-	Computations  int     `json:"grad_computations"` // number of gradients that the run computes, K' = sT
-	Remainder     int     `json:"remainder"`         // K - K', the planned gradients that are left out; 0 if whole rounds compute more than K
-	SampleRate    float64 `json:"sample_rate"`       // sample rate q = s/N, or 1/t for random allocation to t batches
+	SampleSize int `json:"sample_size"` // batch size s; the mean batch size if batch sizes vary (see [Plan])
+	// MaxSampleSize is the largest batch size, ⌊θs⌋, where θ is the largest size divided by the mean; s if sizes are
+	// constant.
+	MaxSampleSize int `json:"max_sample_size"`
+	Batches       int `json:"batches,omitempty"` // for random allocation: number of rounds t in an epoch; otherwise 0
+	Rounds        int `json:"rounds"`            // number of rounds T: ⌈K/s⌉ if epochs were given, for K gradients
+	Computations  int `json:"grad_computations"` // number of gradients that the run computes, K' = sT
+	// Remainder is the number of planned gradients that are left out, because whole rounds compute fewer. It is 0 if
+	// whole rounds compute more.
+	Remainder int `json:"remainder"`
+	// SampleRate is the sample rate q = s/N; for random allocation 1/t, with t rounds in an epoch.
+	SampleRate float64 `json:"sample_rate"`
 }
 
 // Solve returns the plan for r: it finds the numbers that r does not give, such that the ε of a record is at most

@@ -44,12 +44,13 @@ func (r *rangeErrors) delta(delta float64, n int) {
 	}
 }
 
-// CheckEpsilon returns an error if ε is not in [1e-8, 1e4].
+// CheckEpsilon returns an error if ε is not in [1e-8, 1e4], the target epsilons for which this package plans.
 func CheckEpsilon(epsilon float64) error {
 	return dp.CheckRange("epsilon", epsilon, minEpsilon, maxEpsilon)
 }
 
-// CheckBudget returns an error if ε, the budget of a filter, is not in [1e-8, 1e4].
+// CheckBudget returns an error if ε is not in [1e-8, 1e4]. It is [CheckEpsilon] for the ε of a filter (see
+// [Plan.History]), which the error calls budget.
 func CheckBudget(epsilon float64) error {
 	return dp.CheckRange("budget", epsilon, minEpsilon, maxEpsilon)
 }

@@ -15,41 +15,53 @@ import (
 	"proactivedp/rng"
 )
 
-// NextRequest is the input of [Replan], which plans further rounds after rounds that already ran. The paper does this
-// in its appendix "DP Calculator". A letter with the subscript j, such as k_j, is about the further rounds.
+// NextRequest is the input of [Replan], which plans further rounds after rounds that already ran, as in the paper's
+// appendix "DP Calculator". The rounds that ran are called past. A letter with the subscript j, such as k_j, belongs
+// to the further rounds.
 type NextRequest struct {
-	Past    []dp.Event // all earlier rounds that use the record, of all clients, with the same sampling and adjacency
-	N       int        // number of records in the data set; if not given, that of the last event of Past
-	Epochs  float64    // epochs of the further rounds, k_j in [1e-6, 1e9]
-	Sigma   float64    // noise multiplier of the further rounds, in [0.05, 1e6]; if not given, the least of closedform.Sigma(ε, δ) and those of Past
-	Epsilon float64    // ε_target in [1e-8, 1e4] for past and further rounds together; if not given, that of Recorded
-	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded or, if N ≥ 100 never changed, dp.DefaultDelta(N)
+	// Past lists all earlier rounds that use the record, of all clients that hold it. They have one sampling and one
+	// adjacency.
+	Past   []dp.Event
+	N      int     // number of records in the data set; 0 means that of the last event of Past
+	Epochs float64 // number of epochs of the further rounds, k_j in [1e-6, 1e9]
+	// Sigma is the noise multiplier of the further rounds, in [0.05, 1e6]. If it is 0, it becomes closedform.Sigma(ε,
+	// δ), or the least noise multiplier of Past if that is less.
+	Sigma float64
+	// Epsilon is the target ε for past and further rounds together, in [1e-8, 1e4]. If Recorded is given, leave
+	// Epsilon 0: the ε of Recorded is the target.
+	Epsilon float64
+	// Delta is the δ for past and further rounds together, in [1e-300, 1). 0 means the δ of Recorded. Without
+	// Recorded it means dp.DefaultDelta(N), which needs N ≥ 100 and the same N in all rounds.
+	Delta float64
 
 	// FixedBeforehand says that all rounds, past and further, and when to stop, were fixed before the first release.
-	// The accountant then computes one ε for all of them. Otherwise all rounds of the record go through one
-	// [rdp.Filter], whose guarantee also holds if rounds are chosen from earlier results.
+	// Set it only if that is true: the ε of an ordinary accountant, which is then computed for all rounds, does not
+	// hold otherwise. If it is false, all rounds of the record must pass one [rdp.Filter], a budget that also holds
+	// if rounds are chosen from earlier results.
 	FixedBeforehand bool
 
-	// Recorded holds the limits of the filter, if they were written down before the first release. If it is nil,
-	// Replan assumes that ε_target and δ were fixed at that time. The filter then has one Rényi order: the
-	// [rdp.PlannedOrder] of rounds like the first of Past. This order could also have been computed at that time.
+	// Recorded has the limits of the filter (the budget that limits all rounds), if they were written down before the
+	// first release. If it is nil, Replan assumes that ε_target and δ were fixed at that time. The filter then has
+	// one Rényi order: the [rdp.PlannedOrder] of rounds like the first of Past, which could also have been computed
+	// at that time.
 	Recorded *rdp.Limits
-	// Late says that Recorded was saved only after the first release. Its limits still apply. But that they were
-	// fixed before the first release is then only an assumption.
+	// Late says that Recorded was saved only after the first release. Its limits still apply, but reports say that it
+	// is only an assumption that they were fixed before the first release.
 	Late bool
 
-	// Root is the public name of the source of noise (a seed or a secret) of the further rounds, see rng.Name. If it
-	// is not given, it is the last numbered seed that Past names. The further rounds are a new run of this source,
-	// with the number after the last run in Past.
+	// Root is the public name of the seed or secret from which the noise of the further rounds is drawn, such as
+	// "seed:1" (see [rng.Name]). If it is not given, it is the last numbered seed that Past names. The further rounds
+	// are a new run of this root, with the number after its last run in Past, so that they share no noise with the
+	// past.
 	Root string
 
-	// Notes are warnings about the rounds in Past, to repeat in reports. If the rounds come from a file, they are
+	// Notes are warnings about the rounds in Past, which reports repeat. If the rounds come from a file, they are
 	// [History].Notes.
 	Notes []string
 
-	// Clients is the number of clients that run the next rounds, in [1, 1e6]; if not given, 1. If Shared is true,
-	// every client holds every record, and the ε of a record counts the rounds of all clients. Past must always list
-	// the rounds of all clients that hold the record.
+	// Clients is the number of clients that run the further rounds, in [1, 1e6]; 0 means 1. If Shared is true, every
+	// client holds every record, and a record pays for the further rounds of all clients. Past must always list the
+	// rounds of all clients that hold the record.
 	Clients int
 	Shared  bool
 }
@@ -143,11 +155,12 @@ func (r NextRequest) n() int {
 	return r.N
 }
 
-// Next is the answer of [Replan]: the plan for the next rounds of a training. Every ε counts all rounds, past and
-// next, of all clients that hold a record, unless the comment of the field says that it is about the past only.
+// Next is the answer of [Replan]: the plan for the next rounds of a training that already released rounds (the past).
+// Every ε counts all rounds, past and next, of all clients that hold a record, unless the comment of the field says
+// that it is about the past only.
 //
-// Use Replan to make a Next. The methods of any other Next return an error or, if they have no error
-// result, may panic.
+// Use Replan to make a Next. The methods of any other Next return an error or, if they have no error result, may
+// panic.
 type Next struct {
 	N             int     `json:"n"`
 	Epochs        float64 `json:"epochs"` // epochs of the next rounds, k_j
@@ -155,48 +168,49 @@ type Next struct {
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`
 
-	// Accountant is the accountant by which the next rounds are planned: [rdp.FilterName], or the accountant that was
-	// given to Replan if all rounds were fixed beforehand.
+	// Accountant names what counts the ε: [rdp.FilterName] for a filter (a budget that holds for rounds chosen from
+	// results), or the accountant that was given to Replan if all rounds were fixed beforehand.
 	Accountant string       `json:"accountant"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
 
-	// Past is the ε of the past rounds, without the next rounds, if all rounds were fixed beforehand. It is nil if
-	// the accountant gives no answer.
+	// Past is the ε that the past rounds would have without the next ones, by the accountant that was given to
+	// Replan. It holds only if all rounds were fixed beforehand. It is nil if the accountant gives no answer.
 	Past *dp.Bound `json:"past,omitempty"`
 
-	// Noise names the source of the noise of the next rounds. It differs from the sources of the past rounds. If
-	// Noise is empty, the noise of the next rounds is assumed to be independent of the past.
+	// Noise names the seed or secret of the noise of the next rounds, and the number of their run, which differs from
+	// the runs of the past. If Noise is empty, the noise of the next rounds is assumed to be independent of the past.
 	Noise rng.Name `json:"noise,omitzero"`
 
-	// FixedBeforehand repeats the field of [NextRequest]. Filter is the filter that limits all rounds; it is nil if
-	// FixedBeforehand is true.
+	// FixedBeforehand repeats the field of [NextRequest]. If it is false, Filter is the filter that limits all
+	// rounds, and how much of its budget is used; otherwise Filter is nil.
 	FixedBeforehand bool       `json:"fixed_beforehand"`
 	Filter          *FilterUse `json:"filter,omitempty"`
 
-	// ClosedForm has the ε of the paper's Theorem simpleF, for comparison.
+	// ClosedForm has the ε of the same rounds by the paper's Theorem simpleF, for comparison.
 	ClosedForm ClosedFormBeside `json:"closed_form"`
 
-	// Feasible reports whether some batch size meets the target. Run has the next rounds, with the largest batch size
-	// within the target. Bound is the guarantee of past and next rounds together: the ε_target of the filter or, if
-	// all rounds were fixed beforehand, the ε that the accountant computes. If there is no run, Reason says why.
-	// Composed is the ε that all rounds would have if they were fixed beforehand; it is nil if the accountant gives
-	// no answer.
-	Feasible bool      `json:"feasible"`
-	Reason   string    `json:"reason,omitempty"`
-	Run      *Run      `json:"run,omitempty"` // next rounds of one client
+	// Feasible reports whether some batch size meets the target ε. Then Run has the next rounds, with the largest
+	// such batch size. Bound is the guarantee for past and next rounds together: the target ε of the filter or, if
+	// all rounds were fixed beforehand, the ε that the accountant computes. Composed is the ε that the accountant
+	// computes for all rounds as if they were fixed beforehand; it is nil if the accountant gives no answer. If no
+	// batch size meets the target, Reason says why, and Run is nil.
+	Feasible bool   `json:"feasible"`
+	Reason   string `json:"reason,omitempty"`
+	// Run has the planned next rounds of each client. It is nil if no batch size meets the target.
+	Run      *Run      `json:"run,omitempty"`
 	Bound    *dp.Bound `json:"bound,omitempty"`
 	Composed *dp.Bound `json:"composed,omitempty"`
 	Clients  int       `json:"clients"`
 	Shared   bool      `json:"shared"`
 
-	// Adaptive reports whether ε_target also holds if further rounds, and when to stop, are chosen from earlier
-	// results. It is true if a filter limits all rounds. With FixedBeforehand, it is true only if all rounds fit into
-	// a [closedform.Budget] of ε_target and δ.
+	// Adaptive reports whether the target ε also holds if further rounds, and when to stop, are chosen from earlier
+	// results. It is true if a filter limits all rounds. With FixedBeforehand, it is true only if all rounds happen
+	// to fit into a [closedform.Budget], the paper's budget for such rounds, of the target ε and δ.
 	Adaptive bool `json:"adaptive"`
 
-	// Choices are batch sizes over the whole range, in increasing order, each with the ε that it would cost. Least is
-	// the choice with the least ε; it is nil if no choice has an ε.
+	// Choices are the batch sizes that Replan tried, over the whole range and in increasing order, each with the ε of
+	// all rounds. Least is the choice with the least ε; it is nil if no choice has an ε.
 	Choices []Choice `json:"choices"`
 	Least   *Choice  `json:"least,omitempty"`
 
@@ -205,33 +219,36 @@ type Next struct {
 	past []dp.Event
 }
 
-// UnmarshalJSON returns an error. The JSON of a Next does not contain the past rounds, so a Next that
-// is read back would lose them.
+// UnmarshalJSON always returns an error: a Next cannot be read from JSON. Its JSON does not contain the past rounds,
+// so a Next that is read back would forget what they cost. Save [Next.History] instead.
 func (p *Next) UnmarshalJSON([]byte) error {
 	return errors.New("a next leg cannot be read back, because its JSON has no past rounds: write its History, " +
 		"and read that by ReadHistory")
 }
 
-// Choice is a batch size that [Replan] considers for the next rounds, with the ε that they would cost.
+// Choice is one of the batch sizes that [Replan] tries for the next rounds, with the ε that all rounds would then
+// have.
 type Choice struct {
-	SampleSize   int      `json:"sample_size"`   // batch size s_j of the next rounds
-	Rounds       int      `json:"rounds"`        // number of next rounds of one client, T_j = ⌈K_j/s_j⌉, to compute K_j gradients
-	EpsilonUpper *float64 `json:"epsilon_upper"` // ε of all rounds, past and next; with a filter, the least ε that lets all of them through. nil if there is none
+	SampleSize int `json:"sample_size"` // batch size s_j of the next rounds
+	Rounds     int `json:"rounds"`      // number of next rounds of each client, T_j = ⌈K_j/s_j⌉, to compute K_j gradients
+	// EpsilonUpper is the ε of all rounds, past and next, with this batch size. With a filter, it is the least ε of a
+	// filter that lets all of them through. It is nil if there is none.
+	EpsilonUpper *float64 `json:"epsilon_upper"`
 }
 
 // choices is the approximate number of sizes on the grid of Replan.
 const choices = 48
 
-// Replan plans further rounds after rounds that already ran. It chooses the largest batch size s_j with
-// which all rounds together stay within the target ε, and so the fewest rounds. If no size meets the
-// target, Next.Feasible is false, and Replan returns no error. Replan searches the whole range of batch
-// sizes, because a smaller size does not always cost less. For example, the ε of the closed form depends
-// on the largest batch size of all rounds compared with the mean one, and small new batches lower the
-// mean.
+// Replan plans further rounds after rounds that already ran, such that all rounds together stay within the target ε.
+// It chooses the largest batch size s_j with which they do, and so the fewest rounds. If no size does, Next.Feasible
+// is false, and Replan returns no error. Replan searches the whole range of batch sizes, because a smaller size does
+// not always cost less. For example, the ε of the closed form depends on the largest batch size of all rounds
+// compared with the mean one, and small new batches lower the mean.
 //
-// The further rounds, and when to stop, may depend on earlier results, because a filter limits all rounds.
-// The ε of the accountant acc is given for comparison. If r.FixedBeforehand is set, acc plans the further
-// rounds instead. The ε then holds only for rounds that were really fixed before the first release.
+// The further rounds, and when to stop, may depend on earlier results, because a filter limits all rounds (a budget
+// for such rounds, see [rdp.Filter]). The ε of the accountant acc is then only for comparison. If r.FixedBeforehand
+// is set, acc plans the further rounds instead, without a filter. The ε then holds only for rounds that were really
+// fixed before the first release.
 func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err

@@ -10,10 +10,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Request says which numbers of a plan are given; Solve finds the others. The zero value of a field means
-// that it is not given. N is the number of records, k the number of epochs, s the batch size, T the number
-// of rounds and σ the noise multiplier, so k = sT/N. One or two of k, s and T must be given, and one or
-// two of σ and ε:
+// Request says which numbers of a plan are given; [Solve] finds the others. The zero value of a field means that it
+// is not given. N is the number of records, k the number of epochs, s the batch size, T the number of rounds and σ
+// the noise multiplier, so k = sT/N. Give one or two of k, s and T, and one or two of σ and ε:
 //
 //	given              solved for
 //	k and ε            the recommended s and the least σ for it, see [Plan.Recommend];
@@ -25,41 +24,47 @@ import (
 //	s, σ and ε         the largest T
 //	T, σ and ε         the largest s
 //
-// The number of rounds follows from epochs as [Rounds] says. The run never costs more than ε. The closed
-// forms need a σ above √2, at least 1.4142136.
+// The number of rounds follows from epochs as [Rounds] says. The run never costs more than ε. The closed forms (the
+// paper's theorem, see [Method]) need a σ above √2, at least 1.4142136.
 //
-// With random allocation, a batch size s means t = ⌈N/s⌉ batches in each of the k epochs, so T = ⌈kt⌉
-// rounds.
+// With random allocation, a batch size s means t = ⌈N/s⌉ batches in each of the k epochs, so T = ⌈kt⌉ rounds.
 type Request struct {
-	N          int     `json:"n"`                     // number of records of the client, in [1, 2^53]; of two neighbouring data sets, the larger
-	Epochs     float64 `json:"epochs"`                // number of epochs k = K/N in [1e-6, 1e9], where K ≤ 2^53 is the number of gradient computations
-	SampleSize int     `json:"sample_size,omitempty"` // batch size s, the mean if batch sizes vary; θs must be in [1, N]
-	Rounds     int     `json:"rounds,omitempty"`      // number of rounds T in [1, 2^53], of this client
+	// N is the number of records of the client, in [1, 2^53]; the larger number, if a neighbouring data set has one
+	// record less.
+	N int `json:"n"`
+	// Epochs is the number of epochs k in [1e-6, 1e9]; k epochs of N records are K = kN gradients, at most 2^53.
+	Epochs     float64 `json:"epochs"`
+	SampleSize int     `json:"sample_size,omitempty"` // batch size s, the mean if batch sizes vary; at most N/θ
+	Rounds     int     `json:"rounds,omitempty"`      // number of rounds T of each client, in [1, 2^53]
 	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier σ in [0.05, 1e6]
-	Epsilon    float64 `json:"epsilon,omitempty"`     // ε of the budget of a record, in [1e-8, 1e4]
+	Epsilon    float64 `json:"epsilon,omitempty"`     // ε that a record may pay, in [1e-8, 1e4]
 	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); if not given, dp.DefaultDelta(N), which needs N ≥ 100 (methods Printed and Paper: 1/N)
-	Theta      float64 `json:"theta,omitempty"`       // θ = s_max/s̄, the largest batch size divided by the mean, in [1, 1e6]; if not given, 1: constant sizes
+	// Theta is θ, the largest batch size divided by the mean, in [1, 1e6], for a training whose batch sizes vary. 0
+	// means 1: constant sizes.
+	Theta float64 `json:"theta,omitempty"`
 
-	Method    Method       `json:"method,omitempty"`    // accountant that computes ε; if not given, PLD
+	Method    Method       `json:"method,omitempty"`    // how ε is computed, see Method; if not given, PLD
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, add-or-remove, the only adjacency that the closed form covers
 
-	// Sampling is Poisson (also if not given) or Allocation. Allocation needs Redraw and the method PLD. For
-	// Allocation, Batches may be given instead of SampleSize: the number of batches of an epoch, in [1, N].
+	// Sampling says how batches are drawn: Poisson (also if not given) or Allocation, where each record is in one
+	// random round of each epoch. Allocation needs Redraw and the method PLD. With Allocation, Batches may be given
+	// instead of SampleSize: the number of rounds in an epoch, in [1, N].
 	Sampling dp.Sampling `json:"sampling,omitempty"`
 	Batches  int         `json:"batches,omitempty"`
 	Redraw   dp.Redraw   `json:"redraw,omitempty"`
-	// Group is the largest number of records of one person, if ε is to hold for a person. It needs Poisson
-	// sampling and PLD.
+	// Group is k > 1 if ε is to protect a person with up to k records. It needs Poisson sampling and PLD. 0 and 1
+	// protect a record.
 	Group int `json:"group,omitempty"`
 
-	// Clients is the number of clients, in [1, 1e6]; if not given, 1. If Shared is true, every client holds every
-	// record, and the ε of a record counts the rounds of all clients.
+	// Clients is the number of clients, in [1, 1e6]; 0 means 1. Shared says whether every client holds every record;
+	// a record then pays for the rounds of all clients, and otherwise for those of one client.
 	Clients int  `json:"clients,omitempty"`
 	Shared  bool `json:"shared,omitempty"`
 
-	// Root is the public name of the source of the noise (a seed or a secret), see rng.Name. The planned rounds are
-	// run 0 of this source, and rounds that are planned later get the next run numbers. If Root is not given, the
-	// plan does not name its noise.
+	// Root is the public name of the seed or secret from which the noise will be drawn, such as "seed:1" (see
+	// rng.Name). It is written to the plan, so that a later [Replan] can avoid noise that was used: the planned
+	// rounds are run 0 of this root, and rounds that are planned later get the next run numbers. If Root is not
+	// given, the plan does not name its noise.
 	Root string `json:"root,omitempty"`
 }
 

@@ -7,10 +7,10 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Rounds returns how many rounds with the settings of e make up the given number of epochs k. For [dp.Shuffle] and
-// [dp.Allocation] (random allocation) with t batches in an epoch, it is ⌈kt⌉. Otherwise, with N records and batch size
-// s, it is ⌈kN/s⌉: the least number of whole rounds that computes kN gradients. If e has only a sample rate q, it is
-// ⌈k/q⌉. ok is false if there are more than 2^53 rounds.
+// Rounds returns how many rounds make up the given number of epochs k, with the batch size or sample rate of e. With
+// N records and batch size s, it is ⌈kN/s⌉: the least number of whole rounds that computes kN gradients. With only a
+// sample rate q, it is ⌈k/q⌉. For [dp.Shuffle] and [dp.Allocation] with t batches in an epoch, it is ⌈kt⌉. ok is
+// false if there are more than 2^53 rounds.
 func Rounds(epochs float64, e dp.Event) (rounds int, ok bool) {
 	if !e.Sampling.HasEpochs() && e.DatasetSize != 0 {
 		k, ok := count(epochs * float64(e.DatasetSize))

@@ -103,8 +103,8 @@ func third(n int) string {
 	return ""
 }
 
-// Certified returns the bound on ε that the tight accountant computed for the plan's run under the plan's adjacency.
-// It returns nil if Plan.Tighten was not called or gave no answer.
+// Certified returns the bound on ε that the tight accountant given to [Plan.Tighten] computed for the plan's run,
+// under the plan's adjacency. It returns nil if Tighten was not called or gave no answer.
 func (p *Plan) Certified() *dp.Bound {
 	if p.Tight == nil {
 		return nil
@@ -122,9 +122,9 @@ func (p *Plan) Certified() *dp.Bound {
 	return run
 }
 
-// WriteText writes the plan as text: the verdict, the budget, the noise, the rounds and sizes, every
-// condition, what a tight accountant allows if p.Tight is set, and the privacy statement. ε and σ are
-// rounded up.
+// WriteText writes the plan as text for people: the verdict, the budget, the noise, the rounds and sizes, the
+// conditions of the paper's theorem, what a tight accountant allows if p.Tight is set, and the privacy statement. ε
+// and σ are rounded up.
 func (p *Plan) WriteText(w io.Writer) error {
 	if err := p.made(); err != nil {
 		return err
@@ -293,7 +293,7 @@ func (p *Plan) writeOtherAdjacency(t *page) {
 // share formats a fraction of the full-batch signal as a percentage.
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
-// WriteBatches writes a table for people of the batch sizes that [Compare] returned.
+// WriteBatches writes the batch sizes that [Compare] returned as a table for people.
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)
@@ -463,7 +463,7 @@ func (c *Calibration) answer() string {
 	return fmt.Sprintf("The most rounds are T = %d", c.Steps)
 }
 
-// Statement returns the privacy statement of the calibration.
+// Statement returns the privacy statement of the calibrated rounds, to publish with their ε.
 func (c *Calibration) Statement() string {
 	return fmt.Sprintf("Privacy. %s T = %d counts the rounds of all clients that hold the record.",
 		claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
@@ -511,8 +511,8 @@ func (f *Frontier) WriteText(w io.Writer) error {
 	return t.writeTo(w)
 }
 
-// WriteText writes the plan of the next rounds, its ε by the filter and by other accountants, the batch sizes that
-// were considered, and the privacy statement.
+// WriteText writes the result as text for people: the plan of the next rounds, the ε of all rounds by the filter (the
+// budget that limits them) and by other accountants, the batch sizes that were tried, and the privacy statement.
 func (p *Next) WriteText(w io.Writer) error {
 	if err := p.made(); err != nil {
 		return err
@@ -607,8 +607,8 @@ func closedText(eps *float64) string {
 	return "ε ≤ " + up(*eps, 5)
 }
 
-// Statement returns the privacy statement of all rounds, past and next. If no next rounds are possible, it says that
-// there is no guarantee.
+// Statement returns the privacy statement of all rounds, past and next, to publish with their ε. If no next rounds
+// are possible, it says that there is no guarantee.
 func (p *Next) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: there is no next leg (%s).", p.Reason)

@@ -8,17 +8,16 @@ import (
 )
 
 // Tight is the result of [Plan.Tighten]: the ε of a plan by a tight accountant, and the batch size and the noise with
-// which this accountant would meet the budget. It has them under both adjacencies, also under replace-one adjacency,
-// for which the paper's closed form is not proved.
+// which this accountant would meet the budget. It has them for add-or-remove and for replace-one adjacency.
 type Tight struct {
 	Accountant  string  `json:"accountant"`
 	AddOrRemove Allowed `json:"add_or_remove"`
 	ReplaceOne  Allowed `json:"replace_one"`
 }
 
-// Allowed has the ε of the plan's run by a tight accountant, under one adjacency. It also has two other runs that
-// meet the budget: one with a larger batch size, and one with less noise. A field is nil if there is no such run or
-// no answer. Reason says why the accountant gives no answer.
+// Allowed has what a tight accountant says about a plan under one adjacency: the ε of the plan's run, and two other
+// runs that also meet the budget, one with a larger batch size and one with less noise. A field is nil if there is no
+// such run or no answer. Reason says why the accountant gives no answer.
 type Allowed struct {
 	Reason string `json:"reason,omitempty"`
 	// Run bounds the ε of the plan's run, for all rounds that use one record.
@@ -28,27 +27,28 @@ type Allowed struct {
 	// sizes above s may also be within the budget, and a few below s may not, because whole rounds rarely compute
 	// exactly K gradients.
 	LargestSample *Setting `json:"largest_sample,omitempty"`
-	// LeastNoise is the plan's run, with the least σ that is within the budget.
+	// LeastNoise is the plan's run with less noise: with the least σ that the accountant allows within the budget.
 	LeastNoise *Setting `json:"least_noise,omitempty"`
 }
 
-// Setting is a run like the plan's, but with another batch size or with another noise multiplier. A tight accountant
-// proves that it is within the plan's budget.
+// Setting is one of the other runs in an [Allowed]: like the plan's run, but with another batch size or another noise
+// multiplier. The tight accountant proves that its ε is within the plan's budget.
 type Setting struct {
 	Sigma        float64 `json:"sigma"`
-	SampleSize   int     `json:"sample_size"` // batch size; the mean batch size if batch sizes vary (θ > 1, see [Plan])
-	Rounds       int     `json:"rounds"`      // number of rounds of one client
+	SampleSize   int     `json:"sample_size"` // batch size; the mean batch size if batch sizes vary (see [Plan])
+	Rounds       int     `json:"rounds"`      // number of rounds of each client
 	EpsilonLower float64 `json:"epsilon_lower"`
 	EpsilonUpper float64 `json:"epsilon_upper"`
 }
 
-// Tighten computes the ε of the plan by the accountant acc, under add-or-remove and under replace-one adjacency. It also
-// finds the batch size and the noise that acc would allow for the plan's budget, records and epochs. It stores the result
-// in p.Tight. If batch sizes vary (θ > 1), every round counts as if it had the largest size.
+// Tighten computes the ε of the plan by the accountant acc, usually pld.Accountant, under add-or-remove and under
+// replace-one adjacency. It also finds the batch size and the noise that acc would allow for the plan's budget,
+// records and epochs. Use it to see how much a plan by the paper's theorem wastes. The result is stored in p.Tight.
+// If batch sizes vary (θ > 1), every round counts as if it had the largest size.
 //
 // Tighten does nothing if there is nothing to account for: no ε, no σ, or less than one gradient computation. It also
-// does nothing for random allocation and for plans that protect a person (Group). Their ε is already by the accountant
-// pld, which covers them only under add-or-remove adjacency, so Tighten would have nothing to add.
+// does nothing for random allocation and for plans that protect a person (Group). Their ε is already by the
+// accountant pld, which covers them only under add-or-remove adjacency, so Tighten would have nothing to add.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err

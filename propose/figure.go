@@ -15,9 +15,9 @@ import (
 	"proactivedp/train"
 )
 
-// Write writes the report as a figure to the folder dir: a picture of accuracy against ε, drawn as d says,
-// the numbers as CSV, and a manifest. The manifest names the command, the data (sources) and the time that
-// it took.
+// Write writes the report as a figure to the folder dir: a picture of predicted accuracy against ε, drawn as d says,
+// the numbers as CSV, and a manifest. The manifest has command (the command line that repeats the search), the data
+// sets (sources) and the time that the search took.
 func (r *Report) Write(
 	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {

@@ -11,9 +11,9 @@ import (
 	"proactivedp/train"
 )
 
-// Point is one point of a [Report]'s Frontier, which shows the accuracies at several privacy budgets. A Point has the
-// setting with the highest predicted accuracy for one target ε and one amount of noise. Points with the same ε differ
-// in the noise, and so in the number of gradients.
+// Point is one point of a [Report]'s Frontier, which shows the accuracies to expect at several privacy budgets. For
+// one target ε and about one noise multiplier, it is the setting with the highest predicted accuracy. Points with the
+// same ε differ in the noise multiplier, and so in the number of gradients: more noise needs more gradients.
 type Point struct {
 	Epsilon   float64 `json:"epsilon"` // target epsilon
 	Gradients int     `json:"gradients"`

@@ -16,10 +16,11 @@ import (
 	"proactivedp/train"
 )
 
-// Head is a choice for images: a model, and the features that are its input instead of the pixels.
+// Head is a choice for a data set of images: a model, and the features that it gets instead of the pixels.
 type Head struct {
-	Model    string `json:"model"`
-	Features string `json:"features,omitempty"` // see train.Spec.FeatureMap
+	Model string `json:"model"`
+	// name of the features, see train.Spec.FeatureMap; "" means the pixels
+	Features string `json:"features,omitempty"`
 }
 
 // String describes the model and its features in words.
@@ -35,10 +36,10 @@ func (h Head) of(spec train.Spec) train.Spec {
 	return spec
 }
 
-// Heads returns the combinations of a model and features for images from which [Compare] chooses, the most likely
-// choice first. base has the usual model for the data set d. If model is true, the user has chosen the model in base,
-// and Heads keeps it. If features is true, the same holds for the features. If both are true, Heads returns only the
-// combination in base.
+// Heads returns the combinations of a model and features (see [Head]) that may suit the images d, the most promising
+// one first. Pass them to [Compare] to choose one. base has the usual model for d. model says that the user has
+// chosen the model in base, so that all heads have it. features says the same about the features. If both are true,
+// Heads returns only the combination in base.
 func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	given := Head{base.Model, base.FeatureMap}
 	if !model && d.Images != nil && !train.IsNetwork(base.Model) {
@@ -56,12 +57,13 @@ func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	return []Head{{train.Softmax, scatter.Name}, given}
 }
 
-// Compared is a [Head] (model and features) with the accuracy that proxies predict for it, see [Compare].
+// Compared is one line of the result of [Compare]: a [Head] (model and features for images) with the accuracy that
+// trial trainings predict for it.
 type Compared struct {
 	Head
 	Accuracy float64 `json:"predicted_accuracy,omitempty"`
-	// Left says why the head was not compared. It is "" for a head that was compared, and for a single head, which
-	// has nothing to be compared with.
+	// Left says why this head was not compared with the others, for example that it takes too long. It is "" for a
+	// head that was compared, and for a single head, which has nothing to be compared with.
 	Left string `json:"not_compared,omitempty"`
 }
 
@@ -76,11 +78,12 @@ const (
 // train.Prepared.Work. It bounds the time of a comparison to a few minutes.
 const mostCompared = 3e12
 
-// Compare returns each [Head] (model and features) with the accuracy that proxies (cheaper trainings) predict for it,
-// the best first. o.Probing must be [Own]. Heads that take too much work or cannot be trained are last, with the
-// reason. If only one head can be compared, no proxy is run and the head has no accuracy. If no head can be compared,
-// Compare returns an error. If no setting meets the budget, the error is an [*Infeasible]. The expected time is
-// written to the progress writer of o.Trials.
+// Compare predicts the accuracy of each [Head] (model and features for images) by proxies, cheaper trainings that
+// predict the accuracy of full ones. It returns the heads with their accuracies, the best first. Use it to choose a
+// head before [Propose]. The proxies use the data directly, so the data must be public: o.Probing must be [Own].
+// Heads that take too much work or cannot be trained are last, with the reason. If only one head can be compared, no
+// proxy is run and the head has no accuracy. If no head can be compared, Compare returns an error. If no setting
+// meets the budget, the error is an [*Infeasible]. The expected time is written to the progress writer of o.Trials.
 func Compare(ctx context.Context, r Request, heads []Head, o Options) ([]Compared, error) {
 	r.Rounds = []int{max(comparedUpdates, r.Base.Clients)}
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
@@ -212,8 +215,9 @@ func (s *searcher) expected(c *candidate, coarse float64) (seconds, work float64
 // evidence says why softmax regression on scatter is the first head.
 const evidence = "the most accurate on MNIST and CIFAR-10 at ε = 1 and 3 (results/mnist-scatter, results/cifar10-scatter)"
 
-// ByEvidence returns a sentence for the user. It says that this model was chosen because of published results (the
-// folder results of this repository), and that no trainings compared it with others.
+// ByEvidence returns a sentence for the user that names the model and the features. It says that published results
+// (the folder results of this repository) speak for them, or for another model with these features. Use it if no
+// trainings compared heads.
 func (h Head) ByEvidence() string {
 	if h.Model != train.Softmax {
 		return fmt.Sprintf("the model is %v: with these features, softmax regression is %s", h, evidence)
@@ -221,8 +225,8 @@ func (h Head) ByEvidence() string {
 	return fmt.Sprintf("the model is %v, %s", h, evidence)
 }
 
-// ComparedText returns a text that says which model and features were chosen, and why. compared is the result of
-// [Compare], and metric is the metric of its accuracies, see train.Spec.Metric.
+// ComparedText returns a text for the user that says which model and features were chosen, and why. compared is the
+// result of [Compare], and metric names what its accuracies measure, see train.Spec.Metric.
 func ComparedText(metric string, compared []Compared) string {
 	best := compared[0]
 	var parts []string

@@ -28,15 +28,19 @@ const (
 // selection makes 10 trials on average, with a geometric distribution.
 var selection = rdp.Selection{Shape: 1, Gamma: 0.1}
 
-// PrivateProbe describes the result of private probing (see [Private]): how it chose the setting, and the ε that it
-// costs a record.
+// PrivateProbe describes a private search for settings (see [Private]), and the ε that it costs a record. A random
+// number of private trainings (trials) was run, each with a noised accuracy, and only the best one was released.
 type PrivateProbe struct {
 	Selection  rdp.Selection `json:"selection"`
-	Mean       float64       `json:"expected_trials"` // their actual number is not released
-	TrialSigma float64       `json:"trial_sigma"`     // noise multiplier of a trial
-	CountSigma float64       `json:"count_sigma"`     // standard deviation of the noise that is added to a trial's number of correct predictions
-	Alone      dp.Bound      `json:"alone"`           // the ε of the selection
-	Together   dp.Bound      `json:"together"`        // the ε of the selection and the proposed training together
+	Mean       float64       `json:"expected_trials"` // expected number of trials; their actual number is not released
+	TrialSigma float64       `json:"trial_sigma"`     // noise multiplier of each trial
+	// CountSigma is the standard deviation of the noise that is added to a trial's number of correct predictions on
+	// held-out records, by which the best trial is chosen.
+	CountSigma float64  `json:"count_sigma"`
+	Alone      dp.Bound `json:"alone"` // ε of a record for the search without the proposed training
+	// Together is the ε of a record for the search and the proposed training together. It is at most the target
+	// epsilon.
+	Together dp.Bound `json:"together"`
 }
 
 // proposePrivately proposes the setting that private selection finds.
@@ -202,8 +206,8 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 	return p.Judge()(r.Params), nil
 }
 
-// Validate returns an error if the options ask for private probing (see [Private]), and the request r or o.Trials
-// does not fit it. Other kinds of probing are always accepted.
+// Validate returns an error if the options ask for a private search (Probing is [Private]) that is not possible for
+// the request r or with o.Trials. For other values of Probing it returns nil.
 func (o Options) Validate(r Request) error {
 	if o.Probing != Private {
 		return nil

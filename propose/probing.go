@@ -10,19 +10,21 @@ import (
 	"proactivedp/data"
 )
 
-// Probing names the data on which proxies (cheaper trainings) train to predict accuracies. It decides what a proposal
-// reveals about the user's records.
+// Probing says which data the search uses: on them it runs proxies, cheaper trainings that predict the accuracy of
+// full ones. This decides what a proposal reveals about the user's records, which the report's statement about
+// privacy says.
 type Probing string
 
 // These are the values of [Probing].
 const (
-	// Own means the data set itself. Proxies have almost no noise, so the data must be public.
+	// Own means that the search uses the data of the later training. Its trainings have almost no noise, so use Own
+	// only for public data.
 	Own Probing = "own"
-	// Other means public or synthetic data. Of the user's own data, only the numbers of records, features and classes
-	// are used.
+	// Other means that the search uses other data, public or synthetic ones. Of the user's own data, only the numbers
+	// of records, features and classes are used.
 	Other Probing = "other"
-	// Private means the data set itself, by private selection (rdp.Selection): a random number of private trainings
-	// is run, and only the best one is released. Their cost is part of the target epsilon.
+	// Private means that the search uses the data of the later training, but privately: a random number of private
+	// trainings is run, and only the best one is released (rdp.Selection). Their cost is part of the target epsilon.
 	Private Probing = "private"
 )
 

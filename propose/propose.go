@@ -1,16 +1,16 @@
 // Package propose suggests complete settings of DP-SGD for a privacy budget before any private training: batch size,
-// number of rounds, noise multiplier, clipping norm and step sizes. Each setting comes with its predicted accuracy,
-// its certified ε and its amount of work.
+// number of rounds, noise multiplier, clipping norm and step sizes. Each setting comes with a predicted accuracy, its
+// certified ε and its amount of work. Accuracies are predicted by proxies: cheap trainings with a smaller batch and
+// less noise.
 //
 //	r, err := propose.Propose(ctx, request, propose.Options{Data: source, Probe: source, Probing: propose.Own})
 //	…
 //	best := r.Proposals[0].Setting // a train.Spec
 //
-// Accuracies are predicted by proxies. A proxy is a cheap training with a smaller batch and less noise, in which
-// every step has the same signal-to-noise ratio as in the full training (Sander, Stock and Sablayrolles, "TAN without
-// a burn", ICML 2023, arXiv 2210.03403; see train.Spec.Proxy). Their accuracy is measured on training rows that are
-// held out, never on the test set. A proxy has almost no noise, so its results reveal the data that it uses. Proxies
-// therefore use public or synthetic data; see [Probing].
+// In a proxy, every step has the same signal-to-noise ratio as in the full training (Sander, Stock and Sablayrolles,
+// "TAN without a burn", ICML 2023, arXiv 2210.03403; see train.Spec.Proxy). Its accuracy is measured on training rows
+// that are held out, never on the test set. A proxy has almost no noise, so its results reveal the data that it uses.
+// Proxies therefore use public or synthetic data; see [Probing].
 package propose
 
 import (
@@ -27,38 +27,39 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Request is the input of [Propose]: a budget or a target accuracy, the settings that all proposals have in common,
-// and the number of settings to try.
+// Request is the input of [Propose]: a target epsilon or a target accuracy or both, the settings that all proposals
+// have in common, and how much to try. [DefaultRequest] makes one.
 type Request struct {
-	// Base is what all settings have in common: model, data, clients, partition, permissible delay,
-	// momentum, δ, seed. The proposal chooses sample size, gradient computations, noise multiplier,
-	// step sizes and clipping norm. It also chooses the average, the input scale of a network and the
-	// features of images, if Base does not give them.
+	// Base is what all settings have in common: model, data, clients, partition, permissible delay, momentum, δ,
+	// seed. The proposal chooses batch size, gradient computations, noise multiplier, step sizes and clipping norm,
+	// whatever Base has. It also chooses the average of models, the input scale of a network and the features of
+	// images, if Base does not give them.
 	Base train.Spec `json:"base"`
-	// Epsilon is the target epsilon of a record over all clients that hold it, in [MinEpsilon,
-	// MaxEpsilon]. If Base.AtMost is given, it is that of a person. 0 means the least ε that reaches
-	// TargetAccuracy.
+	// Epsilon is the target epsilon of a record, for the rounds of all clients that hold it, in [MinEpsilon,
+	// MaxEpsilon]. If Base.AtMost (the largest number of records of a person) is given, it is the target epsilon of a
+	// person. 0 means to find the least ε that reaches TargetAccuracy.
 	Epsilon float64 `json:"epsilon"`
-	// TargetAccuracy is the required value of Base.Metric: in (0, 1), or for rmse and mae a number above 0. 0 means the best
-	// for Epsilon.
+	// TargetAccuracy is the accuracy to reach, or the value of another Base.Metric. It is in (0, 1), or for rmse and
+	// mae a number above 0. 0 means to find the best accuracy for Epsilon.
 	TargetAccuracy float64 `json:"target_accuracy,omitempty"`
-	// Rounds lists the numbers of rounds to try, counted over all clients together. Each is at least the
-	// number of clients.
+	// Rounds lists the numbers of rounds to try, counted over all clients together. Each must be at least the number
+	// of clients.
 	Rounds []int `json:"rounds"`
-	Seeds  int   `json:"seeds"` // seeds with which each reported setting is tried, the same for all, in [3, 100]
-	Count  int   `json:"count"` // largest number of proposals, in [1, 100]
+	// Seeds is the number of seeds with which each reported setting is tried, the same seeds for all, in [3, 100].
+	Seeds int `json:"seeds"`
+	Count int `json:"count"` // largest number of proposals, in [1, 100]
 }
 
-// These are the limits of Request.Epsilon and Request.Seeds. With fewer than MinSeeds seeds, the spread
-// of accuracies cannot be estimated. Above MaxEpsilon a guarantee means little.
+// These are the limits of Request.Epsilon and Request.Seeds. Fewer than MinSeeds seeds do not show how much
+// accuracies vary. Above MaxEpsilon a guarantee means little.
 const (
 	MinEpsilon, MaxEpsilon = 1e-4, 64
 	MinSeeds, MaxSeeds     = 3, 100
 	maxCount               = 100
 )
 
-// DefaultRequest returns a request for the most accurate settings within ε. All proposals have the settings base in
-// common. For models that take long, fewer rounds and seeds are tried.
+// DefaultRequest returns a request for the most accurate settings within epsilon. base has what all proposals have in
+// common, see [Request].Base. For models that take long to train, it asks for fewer rounds and seeds.
 func DefaultRequest(base train.Spec, epsilon float64) Request {
 	r := Request{Base: base, Epsilon: epsilon, Rounds: []int{250, 1000, 4000, 16000}, Seeds: 10, Count: 5}
 	if slow(base) {
@@ -105,25 +106,28 @@ func (r Request) Validate() error {
 	return errors.Join(append(errs, checkBase(r.Base), r.Base.Validate())...)
 }
 
-// Options say on which data proxies (cheaper trainings) train, and how they run. Trials does not affect the
-// proposals. Perf affects the estimated times. It also decides whether a setting is listed only for its large noise
-// multiplier: its training may take at most an estimated hour.
+// Options say on which data the search runs its proxies (cheaper trainings that predict accuracies), and how it runs
+// them. Trials has the number of processes and the folder for results, and does not change the proposals. Perf is for
+// estimating the time of the proposed trainings. It changes the proposals in one case: a setting that is listed only
+// because it has much noise must take at most an estimated hour to train.
 type Options struct {
-	Data  *train.Source // data of the later training; only the number of records of a client is used
-	Probe *train.Source // data that the proxies use
-	// Probing says whose data Probe is, and which privacy follows from it. It must be given: the report's
-	// statement about privacy depends on it.
+	// Data has the data of the later training. With Probing [Other], only facts such as the number of records are used.
+	Data  *train.Source
+	Probe *train.Source // data on which the proxies train; with Probing [Own] and [Private], the same Source as Data
+	// Probing says whose data Probe has, see [Probing], and so what the search reveals. It must be given: the
+	// report's statement about privacy depends on it.
 	Probing Probing
 	Trials  pool.Options
-	Perf    sim.Perf // used to estimate the time of a training
+	Perf    sim.Perf // how the later training uses this machine, for the estimate of its time
 }
 
-// Infeasible is the error for a request that no setting meets. Its field Remedies lists changes that would help.
+// Infeasible is the error if no setting meets a [Request] or a [TrainerRequest], for example because its ε is too
+// small. Its field Remedies lists changes that would help.
 type Infeasible struct {
-	Reason   string   // why
+	Reason   string   // why no setting meets the request
 	Remedies []string // changes of the request; each one would be enough; may be empty
-	Accuracy float64  // largest predicted accuracy within the request; 0 if unknown
-	Epsilon  float64  // larger ε that would be enough; 0 if unknown
+	Accuracy float64  // the best accuracy that is predicted within the request; 0 if unknown
+	Epsilon  float64  // an ε, larger than the requested one, that would be enough; 0 if unknown
 }
 
 // Error returns the reason and the remedies in one sentence.
@@ -142,9 +146,9 @@ func (e *Infeasible) Error() string {
 // isInfeasible returns err as an *Infeasible, if it is one.
 func isInfeasible(err error) (*Infeasible, bool) { return errors.AsType[*Infeasible](err) }
 
-// Propose searches for settings by proxies and returns the best ones, ranked. If no setting meets the
-// request, the error is an [*Infeasible]. It also fails if a field of r or o is invalid, if a proxy cannot
-// be trained, or if ctx is cancelled.
+// Propose searches for the best settings for a request and returns them, ranked by predicted accuracy. It runs
+// proxies, cheaper trainings that predict the accuracy of full ones. If no setting meets the request, the error is an
+// [*Infeasible]. It also fails if a field of r or o is invalid, if a proxy cannot be trained, or if ctx is cancelled.
 func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	if err := errors.Join(r.Validate(), o.Validate(r)); err != nil {
 		return nil, err
@@ -194,5 +198,6 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	return report, err
 }
 
-// Drawing says how pictures of a report are drawn. The zero value is this program's own style, as PNG.
+// Drawing says how the picture of a report is drawn, and in which file formats. The zero value draws a PNG file in
+// the default style of this program.
 type Drawing = results.Drawing

@@ -19,11 +19,11 @@ import (
 	"proactivedp/train"
 )
 
-// Prediction is the predicted accuracy of a setting.
+// Prediction is the predicted accuracy of a training, with an interval.
 type Prediction struct {
 	Accuracy float64 `json:"predicted_accuracy"`
-	// Low and High are the ends of an interval, which should contain the test accuracy of one training with
-	// the report's confidence.
+	// Low and High are the ends of an interval that should contain the test accuracy of a training with this setting
+	// and any seed. Its confidence is [Coverage].
 	Low  float64 `json:"predicted_low"`
 	High float64 `json:"predicted_high"`
 }
@@ -39,64 +39,78 @@ func (p Prediction) interval(m models.Metric) string {
 	return decimal.FixedDown(p.Low, 3) + "–" + decimal.FixedUp(p.High, 3)
 }
 
-// Proposal is a setting for training, with its predicted accuracy, its certified ε, and its amount of
-// work.
+// Proposal is one of the settings that [Propose] found: a complete setting for a training, with its predicted
+// accuracy, its certified ε, and its amount of work.
 type Proposal struct {
 	Rank    int        `json:"rank"`
 	Setting train.Spec `json:"setting"` // a complete spec for training
 	Prediction
-	Proxy     float64       `json:"proxy"`     // batch size of its proxies, as a fraction of the setting's batch size; 1 means full size
-	Seeds     []float64     `json:"by_seed"`   // accuracies of the proxies
-	Certified claim.Privacy `json:"certified"` // per_record and per_client
+	// Proxy is the batch size of the trainings behind the prediction (proxies), as a fraction of the setting's batch
+	// size; 1 means full size.
+	Proxy float64 `json:"proxy"`
+	// Seeds are the accuracies of the proxies, one for each seed; their mean is the prediction.
+	Seeds []float64 `json:"by_seed"`
+	// Certified is the certified ε of the training, of a record in all clients' rounds and in those of one client.
+	Certified claim.Privacy `json:"certified"`
 	Delta     float64       `json:"delta"`
-	GradComps int           `json:"grad_computations"` // of one client
-	Gradients int           `json:"gradients"`         // of all clients
-	Rounds    int           `json:"rounds"`            // of one client
-	Updates   int           `json:"updates"`           // messages to the server, of all clients
+	GradComps int           `json:"grad_computations"` // number of gradients that each client computes
+	Gradients int           `json:"gradients"`         // number of gradients that all clients compute together
+	Rounds    int           `json:"rounds"`            // number of rounds of each client
+	Updates   int           `json:"updates"`           // number of messages that all clients send to the server together
 	Seconds   float64       `json:"seconds"`           // estimated time of the training loop on this machine
 }
 
-// Probe describes the proxies (cheaper trainings) of a report: which data they trained on, and how many there were.
+// Probe is the part of a [Report] about the proxies, the cheaper trainings that predicted the accuracies: which data
+// they used, and how many there were. Statement says what they reveal about the data.
 type Probe struct {
 	Kind       Probing `json:"kind"`
 	Data       string  `json:"data"`
-	DataSHA256 string  `json:"data_sha256"` // of the parsed content
+	DataSHA256 string  `json:"data_sha256"` // SHA-256 of the parsed records of the data
 	Synthetic  bool    `json:"synthetic_data"`
 	Statement  string  `json:"statement"`
 	HeldOut    int     `json:"held_out_rows"` // number of training rows on which the accuracy of one proxy was measured; each seed selects other rows
-	Trainings  int     `json:"trainings"`     // number of proxies (cheaper trainings), newly run or reused
-	Computed   int     `json:"trainings_computed"`
-	// Private is the privacy cost of private probing. It is nil for the other kinds, whose proxies no (ε, δ) counts.
-	// With private probing, Trainings and Computed are 0, because the number of trainings is not released.
+	// Trainings is the number of proxies whose results were used, whether run now or taken from an earlier search.
+	Trainings int `json:"trainings"`
+	Computed  int `json:"trainings_computed"`
+	// Private describes the search if it was private (Kind is [Private]), and its cost. For the other kinds it is
+	// nil: no (ε, δ) covers their proxies. With a private search, Trainings and Computed are 0, because the number of
+	// trainings is not released.
 	Private *PrivateProbe `json:"private,omitempty"`
 }
 
 // Report is the result of [Propose]: the proposed settings, the results for other budgets, and a description of how
 // the accuracies were predicted.
 type Report struct {
-	Data          string  `json:"data"`
-	Model         string  `json:"model"`
-	TargetEpsilon float64 `json:"target_epsilon"`  // of a record or, with Group, of a person; as given, or the least for TargetAccuracy
-	Group         int     `json:"group,omitempty"` // the largest number of records of a person, see train.Spec.AtMost
-	// Metric is the metric of all accuracies; "" is the accuracy.
+	Data  string `json:"data"`
+	Model string `json:"model"`
+	// TargetEpsilon is the target epsilon of a record or, if Group is above 0, of a person. If the request gave none,
+	// it is the least ε that reaches TargetAccuracy.
+	TargetEpsilon float64 `json:"target_epsilon"`
+	// Group is the largest number of records of one person; 0 if ε is for a record. See train.Spec.AtMost.
+	Group int `json:"group,omitempty"`
+	// Metric names what all accuracies of the report measure, see train.Spec.Metric; "" is the accuracy itself.
 	Metric         string       `json:"metric,omitempty"`
 	TargetAccuracy float64      `json:"target_accuracy,omitempty"`
 	Delta          float64      `json:"delta"`
 	Adjacency      dp.Adjacency `json:"adjacency"`
 	Sampling       dp.Sampling  `json:"sampling"`
-	Records        int          `json:"records"` // of one client
+	Records        int          `json:"records"` // number of records of each client
 	Clients        int          `json:"clients"`
-	Confidence     float64      `json:"confidence"` // of the predicted intervals, see [Coverage]
-	Spread         float64      `json:"spread"`     // standard deviation of the accuracy between trainings of one setting
-	Probe          Probe        `json:"probe"`
-	Proposals      []Proposal   `json:"proposals"` // best first; if no other has a large noise multiplier, the last one may be listed only for that
-	Frontier       []Point      `json:"frontier"`
-	// Compared are the models and features from which those of the proposals were chosen by [Compare], the
-	// best first, if there was a choice.
+	Confidence     float64      `json:"confidence"` // confidence of the predicted intervals, see [Coverage]
+	// Spread is the standard deviation of the accuracy between trainings of one setting with different seeds.
+	Spread float64 `json:"spread"`
+	Probe  Probe   `json:"probe"`
+	// Proposals are the best settings, the best first. If none of them would have a noise multiplier of 2 or more,
+	// the last one may be listed only because it has one.
+	Proposals []Proposal `json:"proposals"`
+	Frontier  []Point    `json:"frontier"`
+	// Compared ranks the models and features for images among which those of the proposals were chosen. Propose
+	// leaves it empty; the caller sets it to the result of [Compare].
 	Compared []Compared `json:"compared,omitempty"`
 	DataNote string     `json:"data_note,omitempty"`
 	Notes    []string   `json:"notes,omitempty"`
-	// Work is the work of all proxies, as train.Prepared.Work counts it.
+	// Work is the arithmetic of all proxies, in the unit of train.Prepared.Work. Use it to compare the cost of
+	// searches.
 	Work float64 `json:"-"`
 
 	of   models.Metric
@@ -265,7 +279,7 @@ func (r *Report) interval(p Prediction) string {
 	return p.interval(r.of)
 }
 
-// StepsText returns a few words for the parts of a setting that change neither ε nor the number of gradients: the
+// StepsText describes in a few words the parts of a setting that change neither ε nor the number of gradients: the
 // schedule of step sizes, the average of models, the features and the input scale.
 func StepsText(s train.Spec) string {
 	what := s.Schedule

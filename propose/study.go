@@ -10,18 +10,21 @@ import (
 	"proactivedp/train"
 )
 
-// Grid lists values for each part of a setting. Every combination of these values is one setting that a
-// [Study] can try.
+// Grid lists values for each part of a setting. Every combination of these values is one setting, see
+// [Study.Settings].
 type Grid struct {
-	Rounds    []int     `json:"rounds"` // numbers of rounds, counted over all clients together
-	Noise     []float64 `json:"noise"`  // approximate noise multipliers
-	Clips     []float64 `json:"clips"`
-	Walks     []float64 `json:"walks"` // each determines the step sizes: it is the distance by which the model would move if there were only noise
+	Rounds []int `json:"rounds"` // numbers of rounds, counted over all clients together
+	// Noise lists noise multipliers, which settings meet only approximately, because batch sizes are whole numbers.
+	Noise []float64 `json:"noise"`
+	Clips []float64 `json:"clips"`
+	// Walks are distances: how far the model would move during the training if gradients were 0 and there were only
+	// noise. Each gives a step size for a setting's noise, clipping norm and number of rounds.
+	Walks     []float64 `json:"walks"`
 	Schedules []string  `json:"schedules"`
 	Averages  []string  `json:"averages"`
 }
 
-// Validate returns an error for every empty list, because then there would be no combination.
+// Validate returns an error that names every list without a value, because the grid then has no settings.
 func (g Grid) Validate() error {
 	var errs []error
 	for _, l := range []struct {
@@ -36,15 +39,16 @@ func (g Grid) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Study is for measuring how well proxies (cheaper trainings) predict the accuracies of full trainings. Its methods
-// are parts of the search behind [Propose]. Make a Study with [NewStudy].
+// Study is for measuring how good the predictions of this package are: it predicts the accuracy of any settings by
+// proxies (cheaper trainings), and says which full trainings to compare with. Its methods are parts of the search
+// behind [Propose]. Make a Study with [NewStudy].
 type Study struct{ s *searcher }
 
 // errNoStudy is the error for a Study that NewStudy did not make.
 var errNoStudy = errors.New("this Study was not made by NewStudy")
 
-// NewStudy returns a [Study] of settings that all share r.Base. Its proxies (cheaper trainings with almost no noise) train
-// on the data itself, so the data must be public, and o.Probing must be [Own].
+// NewStudy returns a [Study] of settings that all have r.Base in common. Its proxies (cheaper trainings with almost
+// no noise) use the data directly, so the data must be public, and o.Probing must be [Own].
 func NewStudy(r Request, o Options) (Study, error) {
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
 		return Study{}, err
@@ -53,8 +57,9 @@ func NewStudy(r Request, o Options) (Study, error) {
 	return Study{s}, err
 }
 
-// Settings returns all combinations of the grid as settings that cost a record at most epsilon, with the
-// fewest gradients first. If there is none, the error is an [*Infeasible].
+// Settings returns all combinations of the grid as settings that cost a record at most epsilon, with the fewest
+// gradients first. The batch size of each follows from epsilon, the noise multiplier and the number of rounds. If
+// there is none, the error is an [*Infeasible].
 func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.Spec, error) {
 	if t.s == nil {
 		return nil, errNoStudy
@@ -88,7 +93,7 @@ func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.S
 	return all, nil
 }
 
-// Predicted is a setting and the accuracy that its proxies predict.
+// Predicted is a setting of a [Study] with the accuracy that its proxies (cheaper trainings) predict.
 type Predicted struct {
 	Setting train.Spec
 	Prediction
@@ -123,8 +128,7 @@ func (t Study) Predict(ctx context.Context, settings []train.Spec) ([]Predicted,
 	return out, nil
 }
 
-// HeldOut returns the spec of a full training of a setting from [Study.Settings]. Train it to compare its accuracy
-// with the prediction. Like the proxies of the setting, it holds out training rows, and its accuracy is measured on
-// these. seed, from 0 on, selects the rows: the proxies of [Study.Predict] use the same rows for the same seed.
-// HeldOut panics if [NewStudy] did not make t.
+// HeldOut returns the spec of a full training to compare with the prediction for a setting from [Study.Settings]. Its
+// accuracy is measured on held-out training rows, as that of the proxies is. seed, from 0 on, selects these rows: the
+// proxies of [Study.Predict] use the same rows for the same seed. HeldOut panics if [NewStudy] did not make t.
 func (t Study) HeldOut(setting train.Spec, seed int) train.Spec { return t.s.probeOf(setting, seed) }

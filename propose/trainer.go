@@ -21,23 +21,22 @@ import (
 	"proactivedp/trainer"
 )
 
-// TrainerRequest is the input of [ForTrainer], which finds settings for the user's own training script,
-// see package trainer.
+// TrainerRequest is the input of [ForTrainer], which finds settings for the user's own training script. The script
+// trains with the settings that it is given and prints a metric, see package trainer.
 type TrainerRequest struct {
 	Records int     `json:"n"`        // number of private records, N
-	Public  int     `json:"public_n"` // number of public records that the script uses for proxies
+	Public  int     `json:"public_n"` // number of public records with which the script runs the trial trainings (proxies)
 	Epsilon float64 `json:"epsilon"`  // target epsilon of a record, in [MinEpsilon, MaxEpsilon]
 	Delta   float64 `json:"delta"`
-	Target  float64 `json:"target,omitempty"` // required metric, in (0, 1); 0 means the best
-	Rounds  []int   `json:"rounds"`           // numbers of steps that are tried
-	Seeds   int     `json:"seeds"`            // number of proxies of every reported setting, in [3, 100]
+	Target  float64 `json:"target,omitempty"` // metric to reach, in (0, 1); 0 means to find the best metric for Epsilon
+	Rounds  []int   `json:"rounds"`           // numbers of steps to try
+	Seeds   int     `json:"seeds"`            // number of trial trainings of every reported setting, in [3, 100]
 	Count   int     `json:"count"`            // largest number of proposals, in [1, 100]
-	Seed    uint64  `json:"seed"`             // seed of the first proxy; the next ones have the next numbers
+	Seed    uint64  `json:"seed"`             // seed of a setting's first trial training; the others have the next numbers
 }
 
-// DefaultTrainerRequest returns a request for the best settings at ε and δ for a script with the given numbers of
-// private and public records. The request tries few settings, because nothing is known about the time that a script
-// takes.
+// DefaultTrainerRequest returns a request for the best settings within epsilon at delta, for a training script with
+// records private and public public records. It tries few settings, because a script may take long for each.
 func DefaultTrainerRequest(records, public int, epsilon, delta float64) TrainerRequest {
 	return TrainerRequest{Records: records, Public: public, Epsilon: epsilon, Delta: delta, Rounds: []int{250, 1000},
 		Seeds: MinSeeds, Count: 3, Seed: 1}
@@ -66,10 +65,10 @@ func (r TrainerRequest) Validate() error {
 // ε.
 type TrainerProposal struct {
 	Rank int          `json:"rank"`
-	Task trainer.Task `json:"task"` // the private training
+	Task trainer.Task `json:"task"` // the private training: what the script is asked to do with this setting
 	Prediction
-	Scale     float64   `json:"proxy"`   // batch size of its proxies, as a fraction of the setting's batch size
-	Seeds     []float64 `json:"by_seed"` // metrics of the proxies, as reported by the script
+	Scale     float64   `json:"proxy"`   // batch size of the trial trainings, as a fraction of the setting's batch size
+	Seeds     []float64 `json:"by_seed"` // metrics that the script reported for the trial trainings, one for each seed
 	Certified dp.Bound  `json:"certified"`
 }
 
@@ -77,10 +76,10 @@ type TrainerProposal struct {
 type TrainerReport struct {
 	Request   TrainerRequest    `json:"request"`
 	Proposals []TrainerProposal `json:"proposals"` // best first
-	Trainings int               `json:"trainings"` // number of proxies (cheaper trainings), newly run or reused
+	Trainings int               `json:"trainings"` // number of trial trainings, newly run or reused
 	// Spread is the standard deviation of the metric between trainings of one setting with different seeds. The
-	// predicted intervals include Spread and the error of a proxy. They do not include the sampling error of the
-	// records on which the script measures the metric.
+	// predicted intervals allow for it and for the error of predicting by cheaper trainings. They do not allow for
+	// the sampling error of the records on which the script measures the metric.
 	Spread    float64 `json:"spread"`
 	Statement string  `json:"statement"`
 }
@@ -104,9 +103,10 @@ const trainerKept, trainerFinalists = 2, 4
 // noise of smaller batches would hide the differences between settings.
 const trainerScale, leastBatch = 1.0 / 8, 32
 
-// ForTrainer searches for settings for the user's training script and returns the best ones, ranked. For each proxy
-// (cheaper training) it calls run, which is usually the method Public of a trainer.Trainer. Only one call runs at a
-// time. If no setting meets the request, the error is an [*Infeasible].
+// ForTrainer searches for settings for the user's own training script and returns the best ones, ranked. It tries
+// settings by trial trainings on public data, which are cheaper than the private one (proxies). For each, it calls
+// run, one call at a time; run is usually the method Public of a trainer.Trainer, which starts the script. progress
+// gets messages, unless it is nil. If no setting meets the request, the error is an [*Infeasible].
 func ForTrainer(
 	ctx context.Context, r TrainerRequest, progress io.Writer, run func(context.Context, trainer.Task) (trainer.Result, error),
 ) (*TrainerReport, error) {

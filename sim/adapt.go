@@ -5,12 +5,14 @@ import (
 	"math"
 )
 
-// Adapt is the largest factor by which a client may change its sample size to adapt to its speed. It is 0 or in (1,
-// MaxAdapt]. If it is 0, every client uses the sizes s_i that the mechanism has for the rounds i. Otherwise, a client
-// that is slower than the usual speed 1 draws fewer records, and a faster one draws more, so that a round takes about
-// as long as s_i gradients take at speed 1. In each round the client draws s_i times a factor, on average. The factor
-// is the mean time of a gradient at speed 1 divided by the mean time of this client's gradients so far, limited to
-// [1/Adapt, Adapt]. The size is at least 1 and at most the number of the client's records.
+// Adapt lets clients adapt their batch sizes to their speed. It is 0, which means no, or a number in (1, MaxAdapt]:
+// the largest factor by which a client may change its batch size. A client that is slower than the usual speed 1 then
+// draws fewer records, and a faster one draws more, so that their rounds take about as long as those of a client with
+// speed 1.
+//
+// In each round i, the client draws s_i times a factor, on average, where s_i is the batch size of the mechanism. The
+// factor is the mean time of a gradient at speed 1 divided by the mean time of this client's gradients so far,
+// limited to [1/Adapt, Adapt]. The size is at least 1 and at most the number of the client's records.
 //
 // The number of rounds, the step sizes and the permissible delay do not change, because they are computed from the
 // mechanism's sizes s_i. The batch and the ledger use the adapted size. It depends on times and not on the content of

@@ -10,18 +10,21 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Delay is the permissible delay Υ(k, i) of the paper: whether a client may compute round i if its newest global
-// model is v̂_k, which contains the updates of all rounds below k. Permits(k, i) must be true whenever k ≥ i;
-// otherwise clients could wait forever. Implementations must be immutable.
+// Delay is a permissible delay: it limits how far a client may run ahead of the global model. v̂_k is the global
+// model that contains the updates of all rounds below k. Permits(k, i) says whether a client whose newest global
+// model is v̂_k may compute round i; otherwise it waits for a newer one. (The paper writes Υ(k, i).) To write your
+// own Delay: Permits(k, i) must be true whenever k ≥ i, or clients could wait forever; String must return the text by
+// which reports name the delay; and it must be immutable.
 type Delay interface {
 	Permits(k, i int) bool
 	String() string
 }
 
-// Dependent is a [Delay] that differs between clients, or depends on the batch sizes s_j of the mechanism. Its method
-// For returns the delay of one client. The argument before has, for each round i, the number of gradients that a
-// client is expected to compute in earlier rounds: before[i] = Σ_{j<i} s_j. For may keep before, but must not change
-// it. The method Permits of a Dependent must be true only if Υ(k, i) is true for every client and all batch sizes.
+// Dependent is a [Delay] that differs between clients, or depends on the batch sizes s_j of the mechanism. A run
+// calls For(client, before) once for each client and uses the Delay that it returns. before[i] = Σ_{j<i} s_j is the
+// number of gradients that a client is expected to compute before round i. For may keep before, but must not change
+// it. The method Permits of the Dependent itself must be true only if every client may compute the round, whatever
+// the batch sizes are.
 type Dependent interface {
 	Delay
 	For(client int, before []int) Delay
@@ -34,64 +37,65 @@ func permitted(d Delay, client int, before []int) Delay {
 	return d
 }
 
-// AtMost is a [Delay] that lets a client run at most τ ≥ 0 rounds ahead of the newest global model v̂_k that it has.
-// v̂_k contains the updates of all rounds below k, and the client may compute round i if k ≥ i − τ. 0 is synchronous
+// AtMost is a [Delay] that lets a client run at most τ ≥ 0 rounds ahead of its newest global model. v̂_k contains the
+// updates of all rounds below k; a client that has it may compute round i if k ≥ i − τ. AtMost(0) is synchronous
 // training. The paper uses 1.
 type AtMost int
 
-// Permits reports whether a client whose newest global model has the number k may compute round i: whether k ≥ i − τ.
+// Permits reports whether a client whose newest global model is v̂_k (with all rounds below k) may compute round i:
+// whether k ≥ i − τ.
 func (tau AtMost) Permits(k, i int) bool { return k >= i-int(tau) }
 
 func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
 
-// Unlimited is a [Delay] that never makes a client wait: Permits is always true, whatever global model the client
-// has.
+// Unlimited is a [Delay] with which no client ever waits: it may compute any round, however old its newest global
+// model is.
 type Unlimited struct{}
 
 func (Unlimited) Permits(int, int) bool { return true }
 
 func (Unlimited) String() string { return "unlimited" }
 
-// ByClient is a [Delay] with a separate limit τ ≥ 0 for each client, see [AtMost].
+// ByClient is a [Delay] with a separate limit for each client: element c is the largest number τ ≥ 0 of rounds that
+// client c may run ahead of its newest global model, see [AtMost].
 type ByClient []int
 
-// Permits reports whether every client may compute round i if its newest global model has the number k. This is so if
-// k ≥ i − τ for the smallest limit τ of all clients.
+// Permits reports whether every client may compute round i if its newest global model is v̂_k (with all rounds below
+// k). This is so if k ≥ i − τ for the smallest limit τ of all clients. For the limit of one client use For.
 func (taus ByClient) Permits(k, i int) bool { return AtMost(slices.Min(taus)).Permits(k, i) }
 
-// For returns the delay of one client: AtMost with this client's limit τ.
+// For returns the delay of one client: AtMost with this client's limit τ. The second argument is not used.
 func (taus ByClient) For(client int, _ []int) Delay { return AtMost(taus[client]) }
 
 func (taus ByClient) String() string { return "clients:" + joined(taus) }
 
-// ByRound is a [Delay] with a separate limit τ ≥ 0 for each round i, see [AtMost]. Element i is the limit of round i,
-// and the last element is also the limit of all later rounds.
+// ByRound is a [Delay] with a separate limit for each round: element i is the largest number τ ≥ 0 of rounds by which
+// a client may be ahead of its newest global model when it begins round i, see [AtMost]. The last element is also the
+// limit of all later rounds.
 type ByRound []int
 
-// Permits reports whether a client whose newest global model has the number k may start round i: whether k ≥ i − τ_i,
-// where τ_i is the limit of round i.
+// Permits reports whether a client whose newest global model is v̂_k (with all rounds below k) may compute round i:
+// whether k ≥ i − τ_i, where τ_i is the limit of round i.
 func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)-1)] }
 
 func (taus ByRound) String() string { return "list:" + joined(taus) }
 
-// SquareRoot is a permissible delay that grows with the training. After t gradients of a client, the model
-// that it uses may lack its last √(t/ln t) gradients. The paper says that this does not harm convergence
-// (Nguyen et al. 2018).
+// SquareRoot is a [Delay] that grows with the training: when a client has computed t gradients, its newest global
+// model may lack the last √(t/ln t) of them. The paper says that this does not harm convergence (Nguyen et al. 2018).
 //
-// In detail: let s_j be the mechanism's batch sizes. A client begins round i after t = Σ_{j<i} s_j
-// gradients, with t counted as at least 2. The global model v̂_k contains the client's rounds below k, and
-// may lack rounds k to i−1. So the client may compute round i with v̂_k if
+// In detail: let s_j be the mechanism's batch sizes. A client begins round i after t = Σ_{j<i} s_j gradients, with t
+// counted as at least 2. The global model v̂_k contains the client's rounds below k, and may lack rounds k to i−1. So
+// the client may compute round i with v̂_k if
 //
 //	k ≥ i or Σ_{j=k}^{i−1} s_j ≤ √(t/ln t)
 //
-// If all s_i = s, that is about √(i/(s ln(s·i))) rounds. With a large s, training stays synchronous for a
-// long time.
+// If all s_i = s, that is about √(i/(s ln(s·i))) rounds. With a large s, training stays synchronous for a long time.
 type SquareRoot struct{}
 
 func (SquareRoot) Permits(k, i int) bool { return k >= i }
 
-// For returns the delay of a client, which is the same for each client. before[i] is the sum of the mechanism's batch
-// sizes before round i, Σ_{j<i} s_j.
+// For returns the delay for given batch sizes. It is the same for all clients. before[i] is the sum of the
+// mechanism's batch sizes before round i.
 func (SquareRoot) For(_ int, before []int) Delay { return squareRoot{before: before} }
 
 func (SquareRoot) String() string { return "sqrt" }
@@ -119,9 +123,9 @@ func joined(taus []int) string {
 	return strings.Join(list, ",")
 }
 
-// ParseDelay reads a permissible delay: how many rounds a client may be ahead of its newest global model. The text is
-// a number τ ≥ 0 (AtMost), "unlimited", "sqrt" (SquareRoot), "clients:T0,T1,…" with a limit for each client
-// (ByClient), or "list:D0,D1,…" with a limit for each round (ByRound).
+// ParseDelay reads a permissible delay from text: how many rounds a client may be ahead of its newest global model.
+// The text is a number τ ≥ 0 ([AtMost]), "unlimited" ([Unlimited]), "sqrt" ([SquareRoot]), "clients:T0,T1,…" with a
+// limit for each client ([ByClient]), or "list:D0,D1,…" with a limit for each round ([ByRound]).
 func ParseDelay(text string) (Delay, error) {
 	switch text {
 	case Unlimited{}.String():

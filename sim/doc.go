@@ -1,8 +1,8 @@
-// Package sim trains models by asynchronous mini-batch DP-SGD, as in the paper's appendix
-// "Asynchronous Mini-Batch DP-SGD". Clients compute rounds at their own speed, and a server applies
-// their updates in the order of arrival. A permissible delay Υ(k, i) limits how far a client may run
-// ahead: i is the client's round, and v̂_k is the newest global model that it has received. A Config
-// determines the result:
+// Package sim trains models by asynchronous mini-batch DP-SGD, as in the paper's appendix "Asynchronous Mini-Batch
+// DP-SGD". Several clients compute rounds at their own speed: a round is the noisy sum of the clipped gradients of a
+// batch of the client's records. A server applies these updates in the order of arrival and broadcasts global models.
+// A permissible delay limits how far a client may run ahead of the newest global model that it has. A [Config]
+// determines the result, and [Virtual] (simulated time) or [Hogwild] (real time) runs it.
 //
 //	cfg := &sim.Config{
 //		Model: model, Rows: rows, Partition: data.Shard, Mechanism: mechanism,
@@ -37,7 +37,8 @@
 // # One round
 //
 // In the following, ŵ is the client's own model, η̄_i the step size of round i, and v the server's model. A client in
-// round i waits until Υ(k, i) is true, where v̂_k is the newest broadcast that it has received. Then it
+// round i waits until the permissible delay Υ(k, i) is true, where v̂_k is the newest broadcast that it has received.
+// Then it
 //
 //  1. samples records (the batch of this round, of expected size s_i),
 //  2. sums their clipped gradients at ŵ and adds noise: this is U,

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Invariant is a rule, in words, that must hold in every state of a run: a property of the clients, the server and
-// the messages between them.
+// Invariant is a rule, in words, that must hold in every state of a run, for example that each update is applied
+// exactly once. Tests check these rules.
 type Invariant string
 
-// These are the values of [Invariant]. v̂_k is the global model that the server sends when it has all updates of
-// rounds below k, ŵ is a client's own model, and Υ is the permissible delay (see [Delay]). Tests check the rules in
-// every state of small runs.
+// These are the values of [Invariant]. In them, v̂_k is the global model that the server sends when it has all
+// updates of rounds below k, ŵ is a client's own model, Υ is the permissible delay (see [Delay]: "Υ is true" means
+// that a client may compute), and a lag is the i − k of a round i that was computed with v̂_k.
 const (
 	InvariantOnce        Invariant = "each update is applied exactly once"
 	InvariantComplete    Invariant = "v̂_k holds every update of rounds below k"
@@ -30,12 +30,12 @@ const (
 	InvariantTermination Invariant = "every run ends"
 )
 
-// Violation is the error for a state of a run that breaks an Invariant (a rule of the protocol). With the build tag
-// "invariants", a run panics with a Violation.
+// Violation is the error for a state of a run that breaks an [Invariant], a rule of the protocol. It means a bug in
+// this package. Tests look for one. With the build tag "invariants", a run that finds one panics with it.
 type Violation struct {
 	Invariant Invariant
 	Detail    string
-	Trace     []string // the events that led to the state, in order; the shortest such sequence if the search found it
+	Trace     []string // events that led to the state, in order; if a test's search found it, the shortest such sequence
 }
 
 func (v *Violation) Error() string {

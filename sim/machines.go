@@ -9,19 +9,22 @@ import (
 	"proactivedp/rng"
 )
 
-// NewServer returns the server at the start of a run. Use it with NewClient to write your own runner, which moves
-// messages between the server and the clients. Virtual and Hogwild do the same. A runner works like this:
+// NewServer returns the server at the start of a run. Use it with NewClient to write your own runner, the program
+// that moves messages between the server and the clients, as Virtual and Hogwild do. A runner works like this:
 //
 //  1. If Client.CanBegin is true, it calls Begin, then Compute, which sets the release u, and then
 //     Finish.
-//  2. It brings the Update that Finish returns to Server.Receive.
-//  3. If Receive reports a broadcast, it brings a copy of Server.Model and the server's K to
-//     Client.Receive of every client.
-//  4. It stops when Server.Done is true.
+//  2. It brings the Update that Finish returns to Server.Receive. 3. If Receive reports a broadcast, it brings a copy
 //
-// Messages may be late, duplicated, or lost and sent again, and they may overtake each other. No
-// update is applied twice, and old broadcasts are dropped. The machines do not check that numbers
-// are finite. At the end, models.CheckFinite of Server.Model reports whether training diverged.
+// of Server.Model and the server's K to
+//
+//	Client.Receive of every client.
+//
+// 4. It stops when Server.Done is true.
+//
+// Messages may be late, duplicated, or lost and sent again, and they may overtake each other. No update is applied
+// twice, and old broadcasts are dropped. The server and the clients do not check that numbers are finite. At the end,
+// models.CheckFinite of Server.Model reports whether training diverged.
 //
 // Server and clients may run in different processes. All of them need the same Config, with two exceptions. The
 // server uses only the length of Rows, and nothing of Roots.Clients. A client uses only its own element of Rows and
@@ -36,10 +39,10 @@ func NewServer(cfg *Config) (*Server, error) {
 	return newServer(cfg.frame(), cfg.newSchedule(), cfg.InitialModel()), nil
 }
 
-// NewClient returns client number id, 0 ≤ id < n, at the start of a run. The client calls letGo, unless it is nil,
-// with the vector of each global model that it will not read again, so that a runner can reuse the memory. These
-// vectors include the initial global model and those that Restore allocated. A vector that several clients received
-// is free only when each of them has called letGo.
+// NewClient returns client number id, 0 ≤ id < n, at the start of a run. For its use see [NewServer]. letGo may be
+// nil. Otherwise the client calls it with the vector of each global model that it will not read again, so that a
+// runner can reuse the memory. These vectors include the initial global model and those that Restore allocated. A
+// vector that several clients received is free only when each of them has called letGo.
 func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 	if err := cfg.made(); err != nil {
 		return nil, err
@@ -80,8 +83,8 @@ func (c *Config) newSchedule() *schedule {
 	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps, counted)
 }
 
-// InitialModel returns a copy of the initial global model: Config.Initial or, if that is nil, the model's default
-// parameters, drawn from InitStream.
+// InitialModel returns a copy of the global model with which training begins: Config.Initial or, if that is nil, the
+// model's default parameters, drawn from the random stream of [Config.InitStream].
 func (c *Config) InitialModel() []float32 {
 	if c.Initial != nil {
 		return slices.Clone(c.Initial)

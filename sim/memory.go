@@ -7,18 +7,18 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Part is a part of the memory that a run needs: Count pieces of Bytes bytes each. The field What
-// describes their content in words.
+// Part is a line in an estimate of the memory that a run needs: Count pieces of Bytes bytes each. What describes in
+// words what they are for.
 type Part struct {
 	What  string `json:"what"`
 	Count int    `json:"count"`
 	Bytes int64  `json:"bytes"` // bytes of one piece
 }
 
-// Vectors returns an upper estimate of the memory for vectors of the model's length that a run holds at the same
-// time, as one Part (a number of vectors and their size) for each purpose. If hogwild is true, the run is one of
-// Hogwild and p is ignored; otherwise it is a run of Virtual with the settings p. The estimate does not grow with the
-// number of rounds.
+// Vectors estimates, from above, how much memory a run needs for vectors of the model's length, such as models and
+// updates. Use it to decide whether a run fits. Each [Part] is a number of vectors for one purpose. If hogwild is
+// true, the run is one of Hogwild and p is ignored; otherwise it is a run of Virtual with the settings p. The
+// estimate does not grow with the number of rounds.
 func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	n := c.Clients()
 	// A client ahead of the server may read an older broadcast than the others.

@@ -9,8 +9,9 @@ import (
 	"proactivedp/dp/claim"
 )
 
-// PlannedEvents returns all T rounds of one client, 0 ≤ client < n, as events for an accountant, before the run. If
-// clients adapt their batch sizes, every batch counts as the largest that is allowed, so the real run may cost less.
+// PlannedEvents returns what one client, 0 ≤ client < n, will release in all its T rounds, as events for an
+// accountant. Use it to compute the cost before the run. If clients adapt their batch sizes, every batch counts as
+// the largest that is allowed, so the real run may cost less.
 func (c *Config) PlannedEvents(client int) []dp.Event {
 	m, rounds := c.frame().of(client).mech, c.Run().Rounds
 	if c.Adapt == 0 {
@@ -23,9 +24,9 @@ func (c *Config) PlannedEvents(client int) []dp.Event {
 	return largest.Events()
 }
 
-// PlannedPrivacy returns the privacy guarantee that a run of the configuration will have at δ in (0, 1). The
-// accountant acc computes it from PlannedEvents. If clients adapt their batch sizes, the real run may cost less. If
-// ctx is cancelled, the error is context.Cause(ctx).
+// PlannedPrivacy returns the privacy guarantee that a run of the configuration will have at delta in (0, 1), before
+// the run. The accountant acc computes it from PlannedEvents of all clients. If clients adapt their batch sizes, the
+// real run may cost less. If ctx is cancelled, the error is context.Cause(ctx).
 func (c *Config) PlannedPrivacy(ctx context.Context, acc dp.Accountant, delta float64) (claim.Privacy, error) {
 	if err := c.made(); err != nil {
 		return claim.Privacy{}, err

@@ -9,7 +9,7 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Time is a point on the virtual clock, in nanoseconds from the start.
+// Time is a point in the simulated time of a run on the virtual clock, in nanoseconds from the start.
 type Time int64
 
 type eventKind uint8
@@ -169,8 +169,8 @@ func (a *agenda) remove(match func(event) bool) {
 	}
 }
 
-// ErrClock is the error for an event that would happen after the end of the virtual clock, at about 292 years.
-// Heavy-tailed distributions of durations can draw such a long time.
+// ErrClock is wrapped by the error of a run in which an event would happen after the end of the virtual clock, at
+// about 292 years. Heavy-tailed distributions of durations can draw such a long time.
 var ErrClock = errors.New("the virtual clock cannot hold a time so late")
 
 func (v *Virtual) enter(after time.Duration, e *event) {

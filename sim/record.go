@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// HappeningKind says what happened on the virtual clock.
+// HappeningKind says what happened at a point of the simulated time, in a [Happening].
 type HappeningKind uint8
 
 // These are the values of [HappeningKind].
 const (
 	RoundBegins HappeningKind = iota
 	RoundEnds
-	RoundAborted      // the client left; the round will be begun again
-	UpdateArrives     // the server receives an update, and applies it unless it already has it
-	BroadcastSent     // the server sends to all clients or, when a client returns, to that client
-	BroadcastArrives  // a client receives a broadcast, and drops it if it has a newer one
-	MessageLost       // a message is lost on its way, or arrives at a client that is away
+	RoundAborted      // a client leaves during a round, which it will begin again when it returns
+	UpdateArrives     // the server receives a client's update; it drops a second copy
+	BroadcastSent     // the server sends the global model to all clients or, when a client returns, to that client
+	BroadcastArrives  // a client receives a global model, and drops it if it has a newer one
+	MessageLost       // a message is lost on its way, or because its client is away
 	MessageResent     // a message is sent again after it was lost
-	MessageDuplicated // a message will arrive twice
+	MessageDuplicated // a message that is sent now will arrive twice
 	ClientLeaves
 	ClientReturns
 )
@@ -38,23 +38,27 @@ func (k HappeningKind) String() string {
 	return fmt.Sprintf("HappeningKind(%d)", uint8(k))
 }
 
-// AllClients is the value of Happening.Client for an event that concerns all clients.
+// AllClients is the value of Happening.Client for an event that concerns all clients: a global model that is sent to
+// all of them.
 const AllClients = -1
 
-// Happening is an event on the virtual clock, as Virtual.Record reports it.
+// Happening is an event in the simulated time of a run, as [Virtual.Record] reports it: for example, client Client
+// begins round Number at the time At.
 type Happening struct {
-	At     Time
-	Kind   HappeningKind
-	Client int  // the client whose round or update it is, or that a broadcast is for; or AllClients
-	Number int  // the round i, or the k of a broadcast
-	Size   int  // for RoundBegins the expected sample size s_i
-	Lag    int  // for RoundBegins the lag i − k, where v̂_k is the client's newest broadcast
-	Down   bool // for messages: true for a broadcast, false for an update
+	At   Time
+	Kind HappeningKind
+	// Client is the client whose round or update it is, or to which a global model is sent. It is AllClients if the
+	// model is sent to all.
+	Client int
+	Number int  // the round i or, for a global model v̂_k, its number k
+	Size   int  // for RoundBegins: the expected batch size s_i
+	Lag    int  // for RoundBegins: i − k, where v̂_k is the client's newest global model
+	Down   bool // for messages: true for a global model, false for an update
 }
 
-// Record makes the run call f with each event on the virtual clock, in order. Record itself calls f first for every
-// round that is under way, with the event that began the round. f must not call Step, Run or RunUntil. Record(nil)
-// ends the recording.
+// Record makes the run call f with each event of the simulated time, in order, for example to draw a timeline. Record
+// itself calls f first for every round that is under way, with the event that began the round. f must not call Step,
+// Run or RunUntil. Record(nil) ends the recording.
 func (v *Virtual) Record(f func(Happening)) {
 	v.record = f
 	if f == nil {
@@ -87,11 +91,12 @@ func (v *Virtual) note(kind HappeningKind, client, number int, down bool) {
 	}
 }
 
-// Staleness counts the rounds of a run by their lag: Staleness[l] is the number of rounds with lag l. The lag of
-// round i is i − k, where v̂_k was the newest global model that the client had when it began the round.
+// Staleness says how out of date the models were with which clients computed: Staleness[l] is the number of rounds
+// with lag l. The lag of round i is i − k, where v̂_k (the global model with all rounds below k) was the newest one
+// that the client had when it began the round. With lag 0 nothing was missing.
 type Staleness []int
 
-// Add counts the given number of further rounds, each with the given lag.
+// Add counts further rounds with the given lag (see [Staleness]); rounds is their number.
 func (s *Staleness) Add(lag, rounds int) {
 	for len(*s) <= lag {
 		*s = append(*s, 0)
@@ -99,10 +104,10 @@ func (s *Staleness) Add(lag, rounds int) {
 	(*s)[lag] += rounds
 }
 
-// Max returns the largest lag, or 0 if there was no round.
+// Max returns the largest lag of a round (see [Staleness]), or 0 if there was no round.
 func (s Staleness) Max() int { return max(0, len(s)-1) }
 
-// Mean returns the mean lag, or 0 if there was no round.
+// Mean returns the mean lag over all rounds (see [Staleness]), or 0 if there was no round.
 func (s Staleness) Mean() float64 {
 	sum, rounds := 0, 0
 	for lag, n := range s {

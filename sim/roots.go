@@ -8,12 +8,12 @@ import (
 	"proactivedp/rng"
 )
 
-// Roots are the sources (seeds) of a run's random numbers. Each draw depends only on the root and on what the draw is
-// for (purpose, client, round), and not on the runner.
+// Roots are the sources (seeds or secrets) of a run's random numbers. Each draw depends only on the root and on what
+// the draw is for (purpose, client, round), and not on the runner.
 //
 // So a second training with the same client root has the same noise in the same rounds, even with another σ, data set
-// or model. The shared noise would not protect both trainings, so use ForRun for the second one. A run that is
-// resumed, or that sends a message again, is still the same release.
+// or model. Then the noise could be subtracted, and would protect neither training. Use ForRun for the second one. A
+// run that is resumed, or that sends a message again, is still the same release.
 type Roots struct {
 	// Run is the root (seed) from which the default initial model is drawn and, on the virtual clock, durations,
 	// lost messages and absences of clients. It is not secret.
@@ -24,9 +24,9 @@ type Roots struct {
 	Clients []*rng.Root
 }
 
-// SharedRoots returns Roots that use one root for everything. Use it only for simulations: everybody who has the
-// root, or runs the server of such a simulation, knows the noise of every client. With rng.New, one number is enough
-// to repeat the run. SharedRoots panics unless clients is in [0, MaxClients].
+// SharedRoots returns Roots that use one root for the run and for all clients. Use it only for simulations: everybody
+// who has the root, or runs the server of such a simulation, knows the noise of every client. With rng.New, one
+// number is enough to repeat the run. SharedRoots panics unless clients is in [0, MaxClients].
 func SharedRoots(root *rng.Root, clients int) Roots {
 	if clients < 0 || clients > MaxClients {
 		panic(fmt.Sprintf("sim: roots of %d clients, must be in [0, %d]", clients, MaxClients))
@@ -34,10 +34,10 @@ func SharedRoots(root *rng.Root, clients int) Roots {
 	return Roots{Run: root, Clients: slices.Repeat([]*rng.Root{root}, clients)}
 }
 
-// ForRun returns the roots for training number n, so that several trainings can use the same Roots. Trainings with
-// different n draw different batches, noise and dropout. The field Run stays the same, so that the trainings can be
-// compared. For roots that package rng returned, ForRun(0) returns r itself. ForRun panics if a client's root has no
-// key.
+// ForRun returns the roots for training number n. Use a new number for each training on the same records, so that
+// they do not share noise. Trainings with different n draw different batches, noise and dropout. The field Run stays
+// the same, so the trainings have the same initial model, durations and lost messages and can be compared. For roots
+// that package rng returned, ForRun(0) returns r itself. ForRun panics if a client's root has no key.
 func (r Roots) ForRun(n uint64) Roots {
 	clients := make([]*rng.Root, len(r.Clients))
 	for i, root := range r.Clients {
@@ -50,8 +50,8 @@ func (r Roots) ForRun(n uint64) Roots {
 	return Roots{Run: r.Run, Clients: clients}
 }
 
-// Names returns the public names of the clients' roots, in the order of the clients. A name identifies a root without
-// revealing it. If several clients share a root, its name is listed once.
+// Names returns the public names of the clients' roots, in the order of the clients, for a privacy statement. A name
+// identifies a root without revealing it. If several clients share a root, its name is listed once.
 func (r Roots) Names() []rng.Name {
 	var names []rng.Name
 	seen := map[rng.Name]bool{}

@@ -9,19 +9,21 @@ import (
 	"proactivedp/dp"
 )
 
-// Decay names a schedule: how a client's step size falls during training. The formulas use t, the number of gradients
-// that the client has computed before the round: t = Σ_{j<i} s_j, with expected sizes s_j. K is the value of t after
-// the last round.
+// Decay names a schedule: how a client's step size falls during training. In the formulas, η₀ is the initial step
+// size (StepSize.Eta0) and β is StepSize.Beta. t is the number of gradients that the client has computed before the
+// round: t = Σ_{j<i} s_j, with expected batch sizes s_j. K is the value of t after the last round.
 type Decay string
 
-// These are the step size schedules of the paper's parameter tables, as functions of t.
+// These are the step size schedules of the paper's parameter tables, as functions of t, the number of gradients that
+// the client has computed before (see [Decay]).
 const (
-	LinearDecay Decay = "linear"   // η₀/(1+βt), the strongly convex case
-	SqrtDecay   Decay = "sqrt"     // η₀/(1+β√t), the plain convex and the non-convex case
-	NoDecay     Decay = "constant" // always η₀
+	LinearDecay Decay = "linear"   // η₀/(1+βt), the paper's schedule for strongly convex models
+	SqrtDecay   Decay = "sqrt"     // η₀/(1+β√t), the paper's schedule for other models, convex or not
+	NoDecay     Decay = "constant" // η₀ in all rounds
 )
 
-// These schedules lower the step size to 0 at the end of the training. They are not in the paper, and do not use β.
+// These schedules lower the step size to 0 at the end of the training. They are not in the paper, and do not use β. t
+// is the number of gradients before the round, and K their number in the whole training (see [Decay]).
 const (
 	ZeroDecay   Decay = "zero"   // η₀(1−t/K)
 	CosineDecay Decay = "cosine" // η₀(1+cos(πt/K))/2 (Loshchilov, Hutter, arXiv 1608.03983, without restarts)
@@ -30,18 +32,19 @@ const (
 // Decays returns all step size schedules.
 func Decays() []Decay { return []Decay{LinearDecay, SqrtDecay, NoDecay, ZeroDecay, CosineDecay} }
 
-// Ends reports whether the step size falls to 0 at t = K. Such a schedule depends on K and has no β.
+// Ends reports whether the schedule lowers the step size to 0 at the end of the training, as ZeroDecay and
+// CosineDecay do. Such a schedule depends on the length of the training and does not use β.
 func (d Decay) Ends() bool { return d == ZeroDecay || d == CosineDecay }
 
-// StepSize determines the step size η̄_i of each round i. It starts at Eta0 and falls as Decay says. The step size
-// multiplies the sum of a batch's gradients, not their mean: divide a usual learning rate by the batch size.
+// StepSize determines the step size of each round: it starts at Eta0 and falls as Decay says. The step size
+// multiplies the sum of a batch's gradients, not their mean. So divide a usual learning rate by the batch size.
 type StepSize struct {
-	Eta0  float64 // η₀ > 0
-	Beta  float64 // β ≥ 0; must be 0 if Decay.Ends
+	Eta0  float64 // initial step size η₀ > 0
+	Beta  float64 // how fast the step size falls, β ≥ 0, see Decay; must be 0 if Decay.Ends
 	Decay Decay
 }
 
-// Validate reports every field outside its range.
+// Validate returns one error that lists every field outside its range.
 func (s StepSize) Validate() error {
 	var errs []error
 	if !(s.Eta0 >= dp.MinScale && s.Eta0 <= dp.MaxScale) {
@@ -61,8 +64,8 @@ func (s StepSize) Validate() error {
 	return errors.Join(errs...)
 }
 
-// At returns the step size, above 0, of a round before which the client has computed t gradients. k is the number of
-// gradients that the client computes in the whole training, and 0 ≤ t < k.
+// At returns the step size, above 0, of the round before which the client has computed t gradients. k is the number
+// of gradients that the client computes in the whole training, and 0 ≤ t < k.
 func (s StepSize) At(t, k int) float64 {
 	switch s.Decay {
 	case LinearDecay:

@@ -1,9 +1,9 @@
 package sim
 
-// Vector is a vector of the model's length that a server and clients in one process send to each other. A Vector
-// counts the parties that still need to read it, so that the runner can use the memory again. An update has one
-// reader, the server. A broadcast has one reader for each client. Nobody may write to a Vector before its last reader
-// has released it.
+// Vector holds a model or an update that a server and clients in one process send to each other without copying. It
+// counts the parties that still need to read it, so that the runner can then reuse its memory. An update has one
+// reader, the server. A global model has one reader for each client. Nobody may write to a Vector before its last
+// reader has released it.
 type Vector struct {
 	X       []float32
 	readers int32 // remaining readers, counted by the runner

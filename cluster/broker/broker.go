@@ -1,6 +1,6 @@
-// Package broker connects processes through NATS JetStream, a message broker that stores streams of messages on disk.
-// An [Engine] describes the broker. The broker either runs elsewhere, or is a part of this program that
-// [Engine.Start] starts. The package does not depend on the content of the messages.
+// Package broker connects the processes of a distributed training through NATS JetStream, a message broker that
+// stores streams of messages on disk. An [Engine] describes the broker. The broker either runs elsewhere, or is a
+// part of this program that [Engine.Start] starts. The package does not depend on the content of the messages.
 //
 // A broker of this program accepts connections from other machines only with TLS, and only if every user has
 // credentials, see [Keyring]. With the build tag nobroker, the program contains no broker and can only connect to
@@ -18,34 +18,34 @@ import (
 	"time"
 )
 
-// Engine describes the message broker that the processes use: one that runs elsewhere (URL), or one that Start starts
-// in this process (all other fields).
+// Engine describes the message broker to use: either one that runs elsewhere (only URL is set), or one that
+// [Engine.Start] starts in this process (the other fields).
 type Engine struct {
 	// URL is the URL of a broker that runs elsewhere, such as tls://host:4222 (see [CheckURL]). If it is "", Start
 	// starts a broker as the other fields say.
 	URL string
-	// Listen is the HOST:PORT at which the started broker listens. Port 0 selects a free port. If it
-	// is "", only this process can use the broker.
+	// Listen is the HOST:PORT at which the started broker accepts connections. Port 0 selects a free port. If it is
+	// "", only this process can use the broker.
 	Listen   string
-	StoreDir string // the folder in which the started broker stores its streams; it is created if it does not exist
-	// Sync is how long the broker may wait between acknowledging a message and flushing it to disk.
-	// 0 means that each message is on disk before it is acknowledged.
+	StoreDir string // folder in which the started broker stores the messages; it is created if it does not exist
+	// Sync is how long the started broker may wait before it flushes an acknowledged message to disk. 0 means that
+	// each message is on disk before it is acknowledged, which is slower but loses nothing if the machine stops.
 	Sync time.Duration
-	Key  []byte // encrypts the broker's files; nil means no encryption
-	// Keyring has the broker's users and its TLS certificate. If it is nil, everybody who reaches
-	// the broker may do everything, which is allowed only on loopback.
+	Key  []byte // key with which the started broker encrypts its files, at least MinKey bytes; nil means no encryption
+	// Keyring has the users that the started broker accepts, and its TLS certificate. If it is nil, everybody who
+	// reaches the broker may do everything; then Listen must be a loopback address.
 	Keyring *Keyring
-	// Allow returns the permissions of a user of the keyring.
+	// Allow returns what a user of the Keyring may do at the started broker. If it is nil, users may do nothing.
 	Allow func(User) Permissions
 	// Log, unless it is nil, receives the broker's log messages.
 	Log func(level, text string)
 }
 
-// Permissions lists the subjects (names of messages in NATS) under which a user may publish, and the subjects to
-// which the user may subscribe. A subject may have the wildcards of NATS, * and >.
+// Permissions lists what a user may do at the broker: the subjects (names of messages in NATS) under which the user
+// may publish, and those to which the user may subscribe. A subject may have the wildcards of NATS, * and >.
 type Permissions struct{ Publish, Subscribe []string }
 
-// Validate reports every field outside its range.
+// Validate returns one error that lists every field outside its range.
 func (e Engine) Validate() error {
 	var errs []error
 	if e.URL != "" {
@@ -70,8 +70,8 @@ func (e Engine) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Replicas returns how many brokers store a copy of each stream: three if the URL names at least three brokers, which
-// then form a cluster, and otherwise one.
+// Replicas returns how many brokers are to store a copy of each stream of messages. It is three if URL lists at least
+// three brokers, separated by commas, which must then be one NATS cluster. Otherwise it is one.
 func (e Engine) Replicas() int {
 	if strings.Count(e.URL, ",") >= 2 {
 		return 3
@@ -103,9 +103,10 @@ func (e Engine) checkFree(ctx context.Context) error {
 	return err
 }
 
-// MaxMessage returns the length of the largest message, in bytes, that the broker accepts. If the broker runs
-// elsewhere (e.URL), MaxMessage connects to it as p, as Dial does, and asks. Otherwise it needs no connection, but it
-// returns an error if the broker that Start would start could not listen at e.Listen.
+// MaxMessage returns the largest length of a message, in bytes, that the broker accepts. Longer data must be sent in
+// parts. If the broker runs elsewhere (e.URL), MaxMessage connects to it as p, as [Dial] does, and asks. Otherwise it
+// returns the fixed limit of a started broker, or an error if nobody could listen at e.Listen now, for example
+// because another program does.
 func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
 	if e.URL == "" {
 		return startedMaxMessage, e.checkFree(ctx)
@@ -118,7 +119,7 @@ func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
 	return c.MaxPayload(), nil
 }
 
-// MinKey is the smallest length of Engine.Key, in bytes.
+// MinKey is the smallest length of the encryption key Engine.Key, in bytes.
 const MinKey = 16
 
 // checkListen returns an error if the broker must not listen at e.Listen.

@@ -17,13 +17,13 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Peer describes this side of a connection to a broker: its name, its credentials, and the functions to call when the
-// connection is lost or returns.
+// Peer describes this process as one side of a connection to a broker: its name, its credentials, and the functions
+// to call when the connection is lost or returns.
 type Peer struct {
-	Name  string       // the connection's name in the broker's lists
+	Name  string       // name by which the broker lists the connection
 	Creds *Credentials // nil means no credentials
-	// Inbox is the first part of the NATS subjects (names of messages) under which answers to this peer arrive. No
-	// other user may be allowed to subscribe to these subjects.
+	// Inbox is the beginning of the NATS subjects (names of messages) under which answers to this process arrive.
+	// Choose one that no other user may subscribe to; others could read the answers.
 	Inbox string
 	// Reconnected, unless it is nil, is called from a goroutine of the connection each time the
 	// connection returns after a loss.
@@ -34,13 +34,13 @@ type Peer struct {
 	Unreachable func(error)
 }
 
-// ErrUnusable is wrapped by the error for a broker that cannot be used, however long one waits: the broker refuses
-// the user, its certificate is not trusted, or it lacks a needed feature.
+// ErrUnusable is wrapped by the error for a broker that cannot be used, so that waiting is useless: the broker
+// refuses the user, its certificate is not trusted, or it lacks a needed feature.
 var ErrUnusable = errors.New("cannot be used")
 
-// Dial connects to the broker at url. If the broker does not answer yet, Dial waits for it. If ctx is cancelled, the
-// error is context.Cause(ctx). If waiting cannot help, the error wraps ErrUnusable. A lost connection is restored
-// automatically; publishing returns an error while it is lost.
+// Dial connects to the broker at url. If the broker does not answer yet, Dial waits for it until ctx is cancelled;
+// then the error wraps context.Cause(ctx). If waiting cannot help, the error wraps [ErrUnusable]. A connection that
+// is lost later is restored automatically; while it is lost, publishing returns an error.
 func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 	if err := CheckURL(url); err != nil {
 		return nil, err
@@ -56,13 +56,14 @@ func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 	return dial(ctx, url, p, options)
 }
 
-// LogUnreachable returns a function for [Peer].Unreachable that writes to log why the broker cannot be reached.
+// LogUnreachable returns a function to set as [Peer].Unreachable. It writes to log why the broker cannot be reached.
 func LogUnreachable(log *slog.Logger) func(error) {
 	return func(err error) { log.Warn("the broker cannot be reached", "error", err) }
 }
 
-// CheckConn returns an error if the connection c is closed for good, or if its broker does not accept messages of
-// need bytes. Call it from time to time: the limit can change if the broker gets a new configuration or is replaced.
+// CheckConn returns an error if the connection c is closed for good, or if its broker does not accept messages of the
+// length need, in bytes. Call it from time to time: the limit can change if the broker gets a new configuration or is
+// replaced.
 func CheckConn(c *nats.Conn, need int64) error {
 	if c.IsClosed() {
 		return fmt.Errorf("the broker has ended the connection: %w", c.LastError())
@@ -74,9 +75,10 @@ func CheckConn(c *nats.Conn, need int64) error {
 	return nil
 }
 
-// UntilRefused returns a context for requests over the connection c. If the broker does not permit something that the
-// connection's user asks, the context is cancelled, and its cause says what. The broker sends no answer to a request
-// that is not permitted, so without this context the request would wait until its timeout.
+// UntilRefused returns a context to use for requests over the connection c. Use it because a broker sends no answer
+// to a request that the connection's user may not make, so that the request would wait until its timeout. The
+// returned context is cancelled when the broker reports such a request, and its cause says what was refused. Call the
+// CancelFunc when the requests are done.
 func UntilRefused(ctx context.Context, c *nats.Conn) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	before := c.LastError() // stays until the connection returns after a loss
@@ -99,9 +101,10 @@ func UntilRefused(ctx context.Context, c *nats.Conn) (context.Context, context.C
 	return ctx, func() { cancel(nil) }
 }
 
-// Refused returns an error that wraps [ErrUnusable] if it is useless to repeat a request to JetStream, and nil
-// otherwise. err is the error of the request, and ctx is its context, from [UntilRefused]. Repeating is useless if
-// the broker forbids the request, or if the user's account has no JetStream.
+// Refused says whether it is useless to repeat a request to JetStream (the part of NATS that stores messages) that
+// has failed: it then returns an error that wraps [ErrUnusable], and otherwise nil. err is the error of the request,
+// and ctx is its context, from [UntilRefused]. It is useless if the broker forbids the request, or if the user's
+// account has no JetStream.
 func Refused(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrUnusable) {
 		return cause

@@ -21,8 +21,8 @@ import (
 // nobroker.
 const Embedded = true
 
-// Broker is the broker of an Engine, as Start returns it: running in this process, or only a reference to one that
-// runs elsewhere.
+// Broker is the broker of an [Engine] after [Engine.Start]: it runs in this process, or it is only a reference to one
+// that runs elsewhere. Call [Broker.Connect] to use it, and [Broker.Close] at the end.
 type Broker struct {
 	engine Engine
 	ns     *server.Server // nil if it runs elsewhere
@@ -31,9 +31,9 @@ type Broker struct {
 	begun  chan struct{}  // closed when it has started or failed to
 }
 
-// Start starts the broker in this process, or returns a reference to the one at e.URL. A broker that starts first
-// reads its stored streams, which may take minutes. If ctx is cancelled during this time, the error is
-// context.Cause(ctx).
+// Start starts the broker in this process or, if e.URL is given, returns a reference to the one that runs there. A
+// broker that starts first reads its stored messages, which may take minutes. If ctx is cancelled during this time,
+// the error is context.Cause(ctx).
 func (e Engine) Start(ctx context.Context) (*Broker, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
@@ -170,8 +170,8 @@ func (b *Broker) Connect(ctx context.Context, p Peer) (*nats.Conn, error) {
 // connections whose clients do not read may take longer: they end only at WriteDeadline.
 const closeTime = 5 * time.Second
 
-// Close stops the broker, if it was started here, and waits for its end. Connected processes that no longer read do
-// not delay it.
+// Close stops the broker, if it runs in this process, and waits for its end, but at most five seconds. A connected
+// process that no longer reads could delay the end for longer.
 func (b *Broker) Close() {
 	if b.ns == nil {
 		return

@@ -27,10 +27,12 @@ type Role string
 
 // These are the values of [Role].
 const (
-	Client   Role = "client"   // a client of a training
-	Operator Role = "operator" // asks for the state of a training, and expels clients
-	Worker   Role = "worker"   // computes trainings of a sweep
-	Server   Role = "server"   // serves trainings, or gives trainings of a sweep to workers, at a broker that runs elsewhere
+	Client   Role = "client"   // a process that trains on its own records
+	Operator Role = "operator" // a person or program that asks for the state of a training, and expels clients
+	Worker   Role = "worker"   // a process that computes trainings of a sweep (many trainings with different settings)
+	// Server is the process that serves a training, or gives the trainings of a sweep to workers. It needs this role
+	// only at a broker that runs elsewhere.
+	Server Role = "server"
 )
 
 // User is a user of the broker in a Keyring: its role and its public key.
@@ -40,23 +42,24 @@ type User struct {
 	Public string `json:"public"` // the public part of the user's key
 }
 
-// Keyring is the broker's part of the keys: the public keys by which it recognizes its users, and the certificate
-// with which it proves its own identity.
+// Keyring is the secret of the broker: the certificate with which it proves its identity, and the public keys by
+// which it recognises its users. Each user has the other part, its [Credentials]. [MakeKeys] makes both.
 type Keyring struct {
 	Version     int    `json:"version"`
-	Certificate string `json:"certificate"` // PEM
-	PrivateKey  string `json:"private_key"` // PEM
+	Certificate string `json:"certificate"` // certificate, as PEM
+	PrivateKey  string `json:"private_key"` // private key of the certificate, as PEM
 	Users       []User `json:"users"`
 }
 
-// Credentials are a user's part of the keys: the secret key with which the user proves its identity, and the
-// certificate by which it recognizes the broker.
+// Credentials are the secret of one user of a broker: the key with which the user proves its identity, and the
+// certificate by which it recognises the broker. [MakeKeys] writes them to a file for each user, and
+// [ReadCredentials] reads them.
 type Credentials struct {
 	Version int    `json:"version"`
 	Role    Role   `json:"role"`
 	Client  int    `json:"client"` // the client's number; 0 for other roles
 	Seed    string `json:"seed"`   // the secret part of the user's key
-	CA      string `json:"ca"`     // PEM; the certificate that signed the broker's
+	CA      string `json:"ca"`     // certificate that signed the broker's certificate, as PEM
 }
 
 // Check returns an error if the role of the credentials is not the needed one. Call it before connecting, because the
@@ -80,10 +83,10 @@ const keyVersion = 1
 // validity is how long a certificate is valid.
 const validity = 5 * 365 * 24 * time.Hour
 
-// MakeKeys writes a Keyring and Credentials to the folder dir, which it creates if needed. hosts are the names or
-// addresses for which the broker's certificate is valid. There are credentials for each client, for an operator, for
-// the workers and for servers. Existing files are not overwritten. Each file is a secret of its user: copy it only to
-// the user's machine.
+// MakeKeys makes the keys for a broker and its users, and writes them to the folder dir, which it creates if needed:
+// a [Keyring] for the broker, and [Credentials] for each of the clients, for an operator, for the workers and for
+// servers. hosts are the names or addresses under which the broker will be reached. Existing files are not
+// overwritten. Each file is a secret of its user: copy it only to the user's machine.
 func MakeKeys(dir string, clients int, hosts []string) error {
 	if clients < 0 || clients > 1_000_000 {
 		return fmt.Errorf("keys of %d clients, must be in [0, 1000000]", clients)

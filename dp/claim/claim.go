@@ -1,14 +1,14 @@
-// Package claim turns an accountant's bound into a complete privacy claim, as JSON and as text. An
-// ε means nothing without the rest of its claim:
+// Package claim turns the bound of an accountant into a complete privacy claim, as JSON and as text to publish. A claim
+// is an ε together with everything without which the ε means nothing.
 //
-//   - who is protected: a record in all rounds that use it, or in the rounds of one client only;
-//   - δ, adjacency and sampling;
-//   - the accountant that proves it;
-//   - whether ε is exact, an interval, an upper bound, or an approximation without a guarantee.
+//   - Who is protected: a record in all rounds that use it, or in the rounds of one client only.
+//   - δ, adjacency and sampling.
+//   - The accountant that proves it.
+//   - Whether ε is exact, an interval, an upper bound, or an approximation without a guarantee.
 //
-// To begin: [Of] claims an ε for the rounds of one client. [OfClients] and [OfLedgers] claim it for
-// a training of several clients, planned or finished. [NewReport] puts the paper's closed form next
-// to a certified accountant. [Statement] is the paragraph to publish with the number.
+// To begin: [Of] claims an ε for the rounds of one client. [OfClients] and [OfLedgers] claim it for a training of
+// several clients, planned or finished. [NewReport] puts the paper's closed form next to a certified accountant.
+// [Statement] is the paragraph to publish with the number.
 package claim
 
 import (
@@ -25,19 +25,20 @@ import (
 // Claim is the privacy guarantee that one accountant proves for a release (a list of rounds). It protects a record
 // or, if Group is above 1, a person with up to Group records.
 type Claim struct {
-	// EpsilonLower, Epsilon and EpsilonUpper are those of a dp.Bound. If the accountant proves no upper end, all
-	// three are nil, and Reason says why. Some claims follow from the ε of another release that costs at least as
-	// much. Then Kind is dp.Upper, and Reason describes that other release.
-	EpsilonLower *float64     `json:"epsilon_lower"`
-	Epsilon      *float64     `json:"epsilon"`
-	EpsilonUpper *float64     `json:"epsilon_upper"`
-	Delta        float64      `json:"delta"`
-	Kind         dp.Kind      `json:"kind,omitempty"` // how ε relates to the true value; absent in JSON if no ε is claimed
-	Accountant   string       `json:"accountant"`
-	Adjacency    dp.Adjacency `json:"adjacency"`
-	Sampling     dp.Sampling  `json:"sampling"`
-	// Group is the largest number of records of a person, if the claim is for a person and not for a
-	// record; otherwise 0.
+	// EpsilonLower, Epsilon and EpsilonUpper are the lower end, the number to print and the upper end of ε, as in a
+	// [dp.Bound]. If the accountant proves no upper end, all three are nil, and Reason says why. Some claims take the
+	// ε of another release, which costs at least as much. Then Kind is dp.Upper, and Reason describes that other
+	// release.
+	EpsilonLower *float64 `json:"epsilon_lower"`
+	Epsilon      *float64 `json:"epsilon"`
+	EpsilonUpper *float64 `json:"epsilon_upper"`
+	Delta        float64  `json:"delta"`
+	// Kind says what ε guarantees, such as dp.Interval. It is absent in JSON if no ε is claimed.
+	Kind       dp.Kind      `json:"kind,omitempty"`
+	Accountant string       `json:"accountant"`
+	Adjacency  dp.Adjacency `json:"adjacency"`
+	Sampling   dp.Sampling  `json:"sampling"`
+	// Group is k if the claim protects a person with up to k records. It is 0 if the claim protects a record.
 	Group       int    `json:"group,omitempty"`
 	DatasetSize int    `json:"dataset_size"`      // number of records that one client holds
 	Rounds      int    `json:"rounds"`            // number of rounds that the ε counts; 2^63-1 means at least that many
@@ -45,12 +46,12 @@ type Claim struct {
 	Reason      string `json:"reason,omitempty"`
 }
 
-// Of returns the claim that the accountant acc proves for all events together, at δ in (0, 1). If acc proves nothing,
-// the claim has a Reason and no ε. The error
+// Of returns the claim that the accountant acc proves for all events together, at δ in (0, 1). If acc proves no upper
+// bound on ε, the claim has a Reason and no ε, and Of returns no error. The error
 //
 //   - is context.Cause(ctx), soon after ctx is cancelled;
-//   - wraps dp.ErrSharedNoise if events of two mechanisms name one source of noise, because nothing can be claimed
-//     then;
+//   - wraps dp.ErrSharedNoise if events of two different mechanisms name one source of noise: then the noise can be
+//     subtracted, and no ε holds;
 //   - or says what is invalid in the events or in δ.
 func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64) (Claim, error) {
 	if _, err := dp.Compose(events); err != nil {
@@ -83,8 +84,9 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 	return c, nil
 }
 
-// AtMost returns a claim about another release, which costs at most as much as the release of c. It keeps only the
-// upper end of c's ε. why becomes its Reason and should describe the release of c, from which the ε comes.
+// AtMost returns the claim for a second release that costs at most as much as the release of c. It keeps the upper
+// end of c's ε, sets the lower end to 0 and Kind to dp.Upper, and sets Reason to why. why should describe the release
+// of c, from which the ε comes. Without an ε, c is returned unchanged.
 func (c Claim) AtMost(why string) Claim {
 	if c.EpsilonUpper != nil {
 		zero, upper := 0.0, *c.EpsilonUpper
@@ -93,9 +95,9 @@ func (c Claim) AtMost(why string) Claim {
 	return c
 }
 
-// Plus returns the claim about two releases together: that of c, and another one that is (epsilon, 0)-differentially
-// private. By basic composition, the upper ends of ε add up. why becomes the Reason; it should describe the second
-// release.
+// Plus returns the claim for two releases together: that of c, and a second one that is (epsilon, 0)-differentially
+// private. The upper end of its ε is the sum of both ε (basic composition). why becomes the Reason; it should
+// describe the second release.
 func (c Claim) Plus(epsilon float64, why string) Claim {
 	c = c.AtMost(why)
 	if c.EpsilonUpper != nil {
@@ -105,8 +107,8 @@ func (c Claim) Plus(epsilon float64, why string) Claim {
 	return c
 }
 
-// Least returns c, or c with the ε, Kind and Reason of o if the upper end of o's ε is smaller. Both claims must be
-// about the same release.
+// Least returns the better of two claims about the same release: c, with the ε, Kind and Reason of o if the upper end
+// of o's ε is smaller.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,

@@ -8,24 +8,28 @@ import (
 	"proactivedp/dp"
 )
 
-// Privacy is the guarantee of a training in two views. PerClient counts the rounds of one client that holds a record.
-// PerRecord counts all rounds that use the record: if clients share their records, the rounds of all clients.
+// Privacy is the guarantee of a training with several clients. PerClient counts only the rounds of one client that
+// holds the record. PerRecord counts all rounds that use the record: if clients share their records, the rounds of
+// all clients. So PerRecord is the cost of a record, and the two differ only if clients share records.
 type Privacy struct {
 	PerClient Claim `json:"per_client"`
 	PerRecord Claim `json:"per_record"`
 }
 
-// AtMost returns p with [Claim.AtMost] applied to both claims, PerClient and PerRecord.
+// AtMost returns the guarantee of a second training that costs at most as much as that of p. It applies
+// [Claim.AtMost] to both claims, PerClient and PerRecord; why should describe the training of p.
 func (p Privacy) AtMost(why string) Privacy {
 	return Privacy{PerClient: p.PerClient.AtMost(why), PerRecord: p.PerRecord.AtMost(why)}
 }
 
-// Plus returns p with [Claim.Plus] applied to both claims, PerClient and PerRecord.
+// Plus returns the guarantee of a training together with a second release that is (epsilon, 0)-differentially
+// private. It applies [Claim.Plus] to both claims, PerClient and PerRecord; why should describe the second release.
 func (p Privacy) Plus(epsilon float64, why string) Privacy {
 	return Privacy{PerClient: p.PerClient.Plus(epsilon, why), PerRecord: p.PerRecord.Plus(epsilon, why)}
 }
 
-// Least returns p with [Claim.Least] applied to both claims, PerClient and PerRecord.
+// Least returns the better of two guarantees of the same training. It applies [Claim.Least] to both claims, PerClient
+// and PerRecord.
 func (p Privacy) Least(o Privacy) Privacy {
 	return Privacy{PerClient: p.PerClient.Least(o.PerClient), PerRecord: p.PerRecord.Least(o.PerRecord)}
 }
@@ -36,9 +40,9 @@ type history struct {
 	clients int
 }
 
-// OfClients returns the claims, at δ in (0, 1), for a training in which each client releases the events. Use it for a
-// plan. clients must be at least 1. shared says whether all clients hold every record; otherwise each record is held
-// by one client. The error is that of [Of].
+// OfClients returns the guarantee of a planned training at δ in (0, 1). Each of the given number of clients, at least
+// 1, will release the events. shared says whether all clients hold every record; otherwise each record is held by one
+// client only. For a finished training use [OfLedgers]. The error is that of [Of].
 func OfClients(
 	ctx context.Context, acc dp.Accountant, events []dp.Event, clients int, shared bool, delta float64,
 ) (Privacy, error) {
@@ -48,9 +52,10 @@ func OfClients(
 	return account(ctx, acc, []history{{events, clients}}, shared, delta)
 }
 
-// OfLedgers does the same as [OfClients], for clients that released the rounds in their ledgers. PerClient
-// is the claim of the client with the largest ε. The error wraps dp.ErrSharedNoise if two ledgers name the
-// same client of the same run, for example because two trainings used the same seed.
+// OfLedgers returns the guarantee of a finished training at δ in (0, 1). Each ledger lists the rounds that one client
+// released. shared says whether all clients hold every record; otherwise each record is held by one client only.
+// PerClient is the claim of the client with the largest ε. The error wraps dp.ErrSharedNoise if two ledgers name the
+// same client of the same run, for example because two trainings used the same seed. Otherwise it is that of [Of].
 func OfLedgers(
 	ctx context.Context, acc dp.Accountant, ledgers []dp.Ledger, shared bool, delta float64,
 ) (Privacy, error) {

@@ -7,16 +7,17 @@ import (
 	"proactivedp/rng"
 )
 
-// Released returns the rounds that a record pays for in a training. A ledger lists the rounds of one client.
+// Released returns rounds that cost a record at least as much as the training whose clients' rounds are in the
+// ledgers. Use it to save a training, so that the cost of later rounds can be added.
 //
-// If shared is true, all clients hold every record. Released then returns the rounds of all clients, grouped by the
-// name of their noise. If shared is false, each record is held by only one client, which need not be known. Released
-// then returns rounds that cost at least as much as those of any client. They name their noise only if the noise of
-// all clients is from one run of one root.
+// If shared is true, all clients hold every record. Released then returns the rounds of all clients. If shared is
+// false, each record is held by only one client, which need not be known. Released then returns rounds that cost at
+// least as much as those of any single client, and names their noise only if the noise of all clients comes from one
+// run of one seed or secret.
 //
 // Released returns nil for ledgers without rounds. It also returns nil if it cannot list rounds that cost enough.
 // This happens if clients that hold separate records have different mechanisms, or if there are more unfinished
-// epochs than [dp.Times] lists.
+// epochs than [dp.Times] can list.
 func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	names, groups := byRoot(ledgers)
 	if !shared && len(names) > 1 {

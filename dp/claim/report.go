@@ -11,69 +11,77 @@ import (
 	"proactivedp/rng"
 )
 
-// View has what a [Report] says about the claim of one accountant, either per client or per record (see [Privacy]).
-// Its fields, except SampleRate, are the same as in [Claim].
+// View is a [Claim] as a [Report] has it, without the names that the report gives once for all its claims
+// (accountant, adjacency, sampling). SampleRate is added. The other fields are the same as in Claim.
 type View struct {
 	EpsilonLower *float64 `json:"epsilon_lower"`
 	Epsilon      *float64 `json:"epsilon"`
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Delta        float64  `json:"delta"`
-	Kind         dp.Kind  `json:"kind,omitempty"`  // how ε relates to the true value; absent in JSON if no ε is claimed
-	Group        int      `json:"group,omitempty"` // largest number of records of one person, if ε is for a person; see Claim
-	DatasetSize  int      `json:"dataset_size"`
-	Rounds       int      `json:"rounds"`
-	GradComps    int      `json:"grad_computations"`
-	SampleRate   float64  `json:"sample_rate"` // mean sample rate of the rounds; 0 if there are no rounds
-	Reason       string   `json:"reason,omitempty"`
+	// Kind says what ε guarantees, such as dp.Interval. It is absent in JSON if no ε is claimed.
+	Kind        dp.Kind `json:"kind,omitempty"`
+	Group       int     `json:"group,omitempty"` // k if ε protects a person with up to k records; otherwise 0
+	DatasetSize int     `json:"dataset_size"`
+	Rounds      int     `json:"rounds"`
+	GradComps   int     `json:"grad_computations"`
+	SampleRate  float64 `json:"sample_rate"` // mean sample rate of the rounds; 0 if there are no rounds
+	Reason      string  `json:"reason,omitempty"`
 }
 
-// ClosedForm has the claims by the paper's closed form, in the same layout as [Report]. The fields before PerClient
-// repeat those of PerRecord.
+// ClosedForm is the part of a [Report] about the paper's theorem: its claims per client and per record. The fields
+// before PerClient repeat those of PerRecord.
 type ClosedForm struct {
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Accountant   string   `json:"accountant"`
-	Kind         dp.Kind  `json:"kind,omitempty"` // how ε relates to the true value; absent in JSON if no ε is claimed
+	Kind         dp.Kind  `json:"kind,omitempty"` // what ε guarantees, such as dp.Upper; absent in JSON if no ε is claimed
 	Reason       string   `json:"reason,omitempty"`
 	PerClient    View     `json:"per_client"`
 	PerRecord    View     `json:"per_record"`
 }
 
-// Report is the privacy of a training, as it is written in JSON. PerClient and PerRecord are the claims of the
-// accountant that certifies the training: package pld, which is tight, or the closed form if only that covers the
-// training. The fields before PerClient repeat PerRecord. Certified has the claims of pld, and ClosedForm those of
-// the closed form. All claims are about the same rounds. If an rdp.Filter or a closedform.Budget limits the rounds,
-// all claims are the guarantee of that filter or budget instead.
+// Report is the privacy of a training, as it is written in JSON. PerClient and PerRecord are its claims (see
+// [Privacy]), and the fields before PerClient repeat PerRecord. Certified has the claims of the tight accountant,
+// package pld, and ClosedForm has those of the paper's theorem. PerClient and PerRecord are those of pld, or of the
+// theorem if only the theorem covers the training. All claims are about the same rounds.
+//
+// If the rounds were chosen by earlier results, under a budget that was fixed beforehand (an rdp.Filter or a
+// closedform.Budget), all claims are the guarantee of that budget instead, and ClosedForm is nil.
 type Report struct {
-	EpsilonLower    *float64     `json:"epsilon_lower"`
-	Epsilon         *float64     `json:"epsilon"`
-	EpsilonUpper    *float64     `json:"epsilon_upper"`
-	Delta           float64      `json:"delta"`
-	NoiseMultiplier float64      `json:"noise_multiplier"`
-	Accountant      string       `json:"accountant"`
-	Kind            dp.Kind      `json:"kind,omitempty"` // how ε relates to the true value; absent in JSON if no ε is claimed
-	Adjacency       dp.Adjacency `json:"adjacency"`
-	Sampling        dp.Sampling  `json:"sampling"`
-	Group           int          `json:"group,omitempty"` // largest number of records of one person, if all claims are for a person; see Claim
-	Reason          string       `json:"reason,omitempty"`
-	PerClient       View         `json:"per_client"`
-	PerRecord       View         `json:"per_record"`
-	ClosedForm      *ClosedForm  `json:"closed_form,omitempty"` // nil if an rdp.Filter or a closedform.Budget limits the rounds
-	Certified       Privacy      `json:"certified"`
-	// Noise lists the names of the clients' sources of noise, each once. Simulation is true if one of them
-	// is a numbered seed: then nothing is protected.
+	EpsilonLower    *float64 `json:"epsilon_lower"`
+	Epsilon         *float64 `json:"epsilon"`
+	EpsilonUpper    *float64 `json:"epsilon_upper"`
+	Delta           float64  `json:"delta"`
+	NoiseMultiplier float64  `json:"noise_multiplier"`
+	Accountant      string   `json:"accountant"`
+	// Kind says what ε guarantees, such as dp.Interval. It is absent in JSON if no ε is claimed.
+	Kind      dp.Kind      `json:"kind,omitempty"`
+	Adjacency dp.Adjacency `json:"adjacency"`
+	Sampling  dp.Sampling  `json:"sampling"`
+	Group     int          `json:"group,omitempty"` // k if all claims protect a person with up to k records; otherwise 0
+	Reason    string       `json:"reason,omitempty"`
+	PerClient View         `json:"per_client"`
+	PerRecord View         `json:"per_record"`
+	// ClosedForm has the claims by the paper's theorem. It is nil if the rounds were chosen by results under a
+	// budget.
+	ClosedForm *ClosedForm `json:"closed_form,omitempty"`
+	Certified  Privacy     `json:"certified"`
+	// Noise lists the public names of the seeds or secrets from which the clients drew their noise, each once.
+	// Simulation is true if one of them is a numbered seed: whoever knows the number can subtract the noise, so
+	// nothing is protected.
 	Noise      []rng.Name `json:"noise,omitempty"`
 	Simulation bool       `json:"simulation,omitempty"`
-	// Sum is text about the sensitivity of the computed sums, see models.Sensitivity. The caller sets
-	// it, because it depends on the model.
+	// Sum is the end of a sentence of the privacy statement: by how much one record can change the computed sum of
+	// gradients, see models.Sensitivity. The caller sets it, because it depends on the model.
 	Sum string `json:"sum,omitempty"`
-	// Drawn says how samples and noise are drawn; see [Drawn]. The caller sets it, because it
-	// depends on the mechanism.
+	// Drawn says whether samples and noise are drawn exactly or in floating point: the result of the function
+	// [Drawn]. The caller sets it, because it depends on the mechanism.
 	Drawn string `json:"drawn,omitempty"`
 }
 
-// Drawn returns a sentence for a privacy statement: whether samples and noise are drawn exactly or in floating point.
-// names are the sources of the noise. For a simulation in floating point the sentence is empty, because its noise
-// protects nothing.
+// Drawn returns the sentence for [Report].Drawn, for a privacy statement: whether samples and noise were drawn
+// exactly (exact is true, see dp.Mechanism.Exact) or in floating point. names are the sources of the noise. If one of
+// them is a numbered seed and exact is false, the sentence is empty: then the training is a simulation and protects
+// nothing.
 func Drawn(exact bool, names []rng.Name) string {
 	switch {
 	case exact:
@@ -84,8 +92,8 @@ func Drawn(exact bool, names []rng.Name) string {
 	return "in floating point: low bits of a release may reveal records, which ε does not cover; use --exact for a release"
 }
 
-// Closed returns the claims by the paper's closed form. It also works for a report that an older version of the
-// program wrote. If the closed form does not apply, the claims have no ε.
+// Closed returns the claims by the paper's theorem, also from a report in the layout of an older version. If the
+// report has none, or if the theorem does not cover the training, the claims have no ε.
 func (r Report) Closed() ClosedForm {
 	if c := r.Current().ClosedForm; c != nil {
 		return *c
@@ -93,9 +101,9 @@ func (r Report) Closed() ClosedForm {
 	return ClosedForm{}
 }
 
-// NewReport returns the report of a release with noise multiplier sigma ≥ 0 and noise from the named
-// sources. It calls account once with the accountant of the closed form and once with that of pld. account
-// must return the claims of the accountant that it is given.
+// NewReport returns the report of a training with noise multiplier sigma ≥ 0 and noise from the named sources. You
+// pass the function account, which returns the training's claims by a given accountant, for example with [OfLedgers].
+// NewReport calls it once with the accountant of the paper's theorem and once with that of pld.
 func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Privacy, error)) (Report, error) {
 	if account == nil {
 		return Report{}, errors.New("account = nil, must be a function")
@@ -130,10 +138,10 @@ func newReport(sigma float64, noise []rng.Name, best, certified Privacy) Report 
 	}
 }
 
-// Current returns the report r in the layout of this version. Use it for a report that was read from a
-// file. In the layout of older versions, PerClient, PerRecord and the fields that repeat PerRecord have
-// the claims of the closed form. Current moves these claims to ClosedForm, and copies those of Certified
-// to their place if pld covers the training. It returns other reports unchanged.
+// Current returns a report that was read from a file in the layout of this version. In the layout of older versions,
+// PerClient, PerRecord and the fields that repeat PerRecord have the claims of the paper's theorem. Current moves
+// these claims to ClosedForm, and copies those of Certified to their place if pld covers the training. It returns
+// other reports unchanged.
 func (r Report) Current() Report {
 	if r.ClosedForm != nil || r.Accountant != (closedform.Accountant{}).Name() {
 		return r
@@ -150,9 +158,10 @@ func (r Report) Current() Report {
 }
 
 // Within returns the report of a training whose rounds were chosen by earlier results, under a budget that was fixed
-// before the first round (see rdp.Filter). b is the guarantee of that budget. Its upper end is reported as the ε of a
-// record, both for one client's rounds and for all rounds. The reported noise multiplier is the least one of the
-// events. events must not be empty.
+// before the first round (an rdp.Filter or a closedform.Budget). b is the guarantee of that budget. Its upper end is
+// reported as the ε of a record, both per client and per record, however little of the budget is spent. The events
+// are the rounds that ran; the report has their number and their smallest noise multiplier. There must be at least
+// one.
 func Within(b dp.Bound, events []dp.Event) Report {
 	noise, _ := dp.Names(events)
 	least, zero := math.Inf(1), 0.0

@@ -21,34 +21,34 @@ const shown = 5
 func up(v float64) string   { return decimal.Up(v, shown) }
 func down(v float64) string { return decimal.Down(v, shown) }
 
-// Unit names the rounds that the ε of a privacy statement counts for a record: those of one client, or of all
-// clients.
+// Unit says which rounds the ε of a privacy statement counts: those of all clients that hold the record, or those of
+// one client only.
 type Unit string
 
-// These are the values of [Unit]. Their ε differ if several clients hold a record: PerClient counts the rounds of one
-// client, and PerRecord those of all clients.
+// These are the values of [Unit]. Their ε differ if several clients hold a record. PerRecord then counts the rounds
+// of all of them, and PerClient only those of one client.
 const (
 	PerRecord Unit = "one record, in all rounds of all clients that hold it"
 	PerClient Unit = "one record of one client, in the rounds of that client only"
 )
 
-// Statement returns one paragraph to publish with a bound. It says what is released, the unit of privacy,
-// ε and δ, adjacency, sampling, the accountant, what is not covered, and the source of the noise. b must
-// be a bound on ε or on δ for the events. Both numbers are rounded up. Without events the paragraph does
-// not describe the rounds, so describe them next to it.
+// Statement returns the paragraph to publish with a bound b, which is a bound on ε or on δ for the events. It says
+// what is released, whom the bound protects, ε and δ, adjacency, sampling, the accountant, what is not covered, and
+// where the noise comes from. ε and δ are rounded up. If you pass no events, the paragraph does not describe the
+// rounds, so describe them next to it.
 //
-// Statement assumes that rates, noise and the number of rounds were fixed beforehand, and says so. See
-// [AdaptiveStatement] for rounds that were chosen from earlier results.
+// The paragraph says that rates, noise and the number of rounds were fixed beforehand. For rounds that were chosen
+// from earlier results use [AdaptiveStatement] or [BudgetStatement].
 func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	return statement(unit, b, "Rates, noise and the number of rounds are assumed to be "+
 		"fixed before the first release: choosing them, or when to stop, from released results is not covered, "+
 		"and neither are choices made by looking at the data, such as C and step sizes.", events)
 }
 
-// AdaptiveStatement returns a [Statement] for rounds that may have been chosen from earlier results, under
-// a Rényi filter (rdp.Filter) with the given orders. b is the guarantee of the filter. recorded says
-// whether the filter was recorded before the first release. If it was not, the paragraph says that this is
-// assumed.
+// AdaptiveStatement returns the paragraph to publish, like [Statement], for rounds that may have been chosen from
+// earlier results. An rdp.Filter, a budget that was fixed beforehand, must have limited them. b is the guarantee of
+// the filter, and orders are its Rényi orders. recorded says whether the filter was written down before the first
+// release. If it was not, the paragraph says that this is assumed.
 func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, events ...dp.Event) string {
 	at := "order α = " + Orders(orders)
 	if len(orders) > 1 {
@@ -64,8 +64,8 @@ func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, e
 		at, fixed), events)
 }
 
-// Noted returns the statement with notes added. The notes are warnings from the reports of the trainings
-// that the statement covers: they say what the statement's ε does not take into account.
+// Noted returns a privacy statement with notes added at its end. The notes are the warnings of the trainings that the
+// statement covers, for example about data that its ε does not take into account.
 func Noted(statement string, notes []string) string {
 	if len(notes) == 0 {
 		return statement
@@ -73,8 +73,8 @@ func Noted(statement string, notes []string) string {
 	return statement + " The rounds' reports add: " + strings.Join(notes, "; ") + "."
 }
 
-// Line returns a short form of [Statement] for a record on one line: the bound, adjacency, sampling,
-// the accountant, and the source of the noise.
+// Line returns the short form of [Statement], one line for output: the bound, whom it protects, adjacency, sampling,
+// the accountant, and where the noise comes from.
 func Line(b dp.Bound, events ...dp.Event) string {
 	if err := describable(b, events); err != nil {
 		return "Privacy: no ε for a record: " + message.OneLine(err)
@@ -113,9 +113,9 @@ func Line(b dp.Bound, events ...dp.Event) string {
 	return line + "." + strings.TrimSuffix(" "+drawSentence(b, events), " ")
 }
 
-// BudgetStatement returns a [Statement] for rounds that may have been chosen from earlier results
-// and were counted by a closedform.Budget. b is the guarantee of the whole budget, even if
-// the rounds have spent only a part of it.
+// BudgetStatement returns the paragraph to publish, like [Statement], for rounds that may have been chosen from
+// earlier results and were counted by a closedform.Budget, which was fixed beforehand. b is the guarantee of the
+// whole budget, even if the rounds have spent only a part of it.
 func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	return statement(unit, b, "Rates, noise, C and when to stop may have been chosen from earlier results. "+
 		"This ε is the whole of a budget by Theorem thm1 in its corrected form. Its ε and δ were fixed before the "+
@@ -123,7 +123,7 @@ func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 		"not covered.", events)
 }
 
-// Orders returns the Rényi orders of a filter (see rdp.Filter) as text, separated by commas.
+// Orders returns the Rényi orders of a filter (a privacy budget, see rdp.Filter) as text, separated by commas.
 func Orders(orders []float64) string {
 	names := make([]string, len(orders))
 	for i, alpha := range orders {
@@ -184,9 +184,9 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 // described is the largest number of events that are described one by one.
 const described = 3
 
-// Rounds describes the events in words. It describes up to three events one by one. It describes more
-// events together, with the range of their rates and noise multipliers, rounded outwards. If no event is a
-// round of training, it describes all of them one by one. The events must be valid.
+// Rounds describes events in words, for a privacy statement: number of rounds, rates and noise. Up to three events
+// are described one by one. More events are described together, with the range of their rates and noise multipliers,
+// rounded outwards. If no event is a round of training, all are described one by one. The events must be valid.
 func Rounds(events []dp.Event) string {
 	noun := "release"
 	if slices.ContainsFunc(events, func(e dp.Event) bool { return e.Other == "" }) {
@@ -255,9 +255,9 @@ func redrawn(r dp.Redraw) string {
 	return ""
 }
 
-// Rate writes the sample rate of an event. A rate that was given is written exactly, so that
-// readers see what was accounted for. A rate that follows from s and N is rounded up; print s and N
-// next to it.
+// Rate returns the sample rate of an event as text. A rate that the event gives is written with all digits, so that
+// readers see what was accounted for. A rate that follows from batch size s and N records is rounded up to six
+// digits; print s and N next to it.
 func Rate(e dp.Event) string {
 	if e.Rate != 0 {
 		return decimal.Exactly(e.Rate)
@@ -299,7 +299,8 @@ func samplingName(s dp.Sampling) string {
 	return fmt.Sprintf("the unknown sampling %q", s)
 }
 
-// Shuffled is the note that must be printed with every ε of shuffled batches.
+// Shuffled is the note that must be printed with every ε of shuffled batches: it says what the upper end of ε
+// assumes.
 const Shuffled = "The rounds are those of one data loader, which uses each record in at most one batch of an epoch. " +
 	"Clients that shuffle independently each cost as much. The upper end counts no amplification by shuffling, because " +
 	"no proved bound would help. The ε of Poisson sampling does not hold for a data loader that shuffles."
@@ -341,7 +342,8 @@ func drawSentence(b dp.Bound, events []dp.Event) string {
 	return ""
 }
 
-// Whom says in words whom the ε of the events protects: a record, or a person with several records.
+// Whom returns a noun phrase for whom the ε of the events protects: "a record", or a person with up to a number of
+// records (see dp.Event.Group).
 func Whom(events ...dp.Event) string { return ofWhom("a record", events) }
 
 // ofWhom replaces "record" in unit if the events are for persons with several records.
@@ -400,7 +402,8 @@ func describable(b dp.Bound, events []dp.Event) error {
 	return nil
 }
 
-// Short returns a bound on ε as a short text for a table. For a nil bound, the text is "no ε".
+// Short returns a bound on ε as a short text for a table, such as "ε in [0.98, 1.01]" or "ε ≤ 2". For nil, the text
+// is "no ε".
 func Short(b *dp.Bound) string {
 	switch {
 	case b == nil:
@@ -415,14 +418,15 @@ func Short(b *dp.Bound) string {
 	return fmt.Sprintf("ε ≤ %s", up(b.EpsilonUpper))
 }
 
-// WriteText writes the report's claim per record to w as one line. It rounds ε and δ up.
+// WriteText writes one line to w: the ε of a record that the report claims, with δ. It rounds ε and δ up. For the
+// full text use WriteStatement.
 func (r Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         %s\n", r.Line())
 	return err
 }
 
-// Line returns the report's claim per record as one line: ε, δ, adjacency, sampling, the accountant, and
-// whether the noise is that of a simulation.
+// Line returns one line about the ε of a record that the report claims: ε, δ, adjacency, sampling, the accountant,
+// and whether the noise is that of a simulation.
 func (r Report) Line() string {
 	if r.EpsilonUpper == nil {
 		if r.Reason == "" {
@@ -534,8 +538,9 @@ func (r Report) weakDeltaText() string {
 // atLeastInverse reports whether δ ≥ 1/n, up to rounding.
 func atLeastInverse(delta float64, n int) bool { return delta*float64(n) > 1-1e-9 }
 
-// WeakDelta reports whether the δ of a bound is at least 1/N for one of the events. Such a δ does not rule
-// out that one random record is published. For a bound on δ at a given ε, WeakDelta returns false.
+// WeakDelta reports whether the δ of a bound on ε is at least 1/N, for the number of records N of one of the events.
+// Warn about such a δ: it does not rule out that one random record is published. For a bound on δ at a given ε,
+// WeakDelta returns false.
 func WeakDelta(b dp.Bound, events ...dp.Event) bool {
 	return slices.ContainsFunc(events, func(e dp.Event) bool {
 		return b.DeltaLower == b.DeltaUpper && e.DatasetSize > 0 && atLeastInverse(b.Delta, e.DatasetSize)

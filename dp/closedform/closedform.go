@@ -1,16 +1,16 @@
-// Package closedform implements the paper's theorems about DP-SGD: formulas that give (ε, δ) directly from
-// noise, batch sizes and number of rounds. They are Theorem Main and the more general Theorems simpleF and
-// thm1 (names like these are labels in the paper's source). The package also has planning formulas
-// that follow from the theorems: limits of rounds and sizes, growing sizes, and the reuse of a data set.
+// Package closedform implements the paper's theorems about DP-SGD: formulas that give (ε, δ) directly from noise,
+// batch sizes and number of rounds. They are Theorem Main and the more general Theorems simpleF and thm1; these names
+// are the labels in the paper's source. The package also has planning formulas that follow from the theorems: limits
+// of rounds and batch sizes, growing batch sizes, and the use of one data set for several trainings.
 //
-// The theorems hold only for add-or-remove adjacency and Poisson sampling: under replace-one adjacency
-// some settings meet all conditions and cost more than ε. The theorems are upper bounds. For constant
-// sizes at δ = 1/N they are 2 to 8 times too large in ε, and more for growing sizes. Their merit is that
-// they can be solved by hand for any parameter.
+// The theorems hold only for add-or-remove adjacency and Poisson sampling: under replace-one adjacency some settings
+// meet all conditions and cost more than ε. The theorems are upper bounds. For constant sizes at δ = 1/N they are 2
+// to 8 times too large in ε, and more for growing sizes. Their merit is that they can be solved by hand for any
+// parameter.
 //
-// To begin: [Sigma] and [Limit] plan a run for (ε, δ). [Conditions] says by how much a run meets each
-// requirement of the theorems. Two accountants compute the ε of a run: [Accountant] by simpleF and
-// [MomentAccountant] by thm1. [Budget] divides one (ε, δ) among several learning tasks.
+// To begin: [Sigma] and [Limit] plan a run for (ε, δ). [Conditions] says by how much a run meets each requirement of
+// the theorems. Two accountants compute the ε of a run: [Accountant] by simpleF and [MomentAccountant] by thm1.
+// [Budget] divides one (ε, δ) among several learning tasks.
 //
 // # Notation
 //
@@ -36,9 +36,9 @@
 //
 // # Rounding
 //
-// Computations are in float64 and err on the side of privacy. σ, ε, γ and T are rounded up and sizes down,
-// by a relative 1e-13 at most (for ε see [Epsilon]). So a condition that is met with equality by
-// construction counts as met.
+// Computations are in float64 and err on the side of privacy. σ, ε, γ and T are rounded up and sizes down, by a
+// relative 1e-13 at most (for ε see [Epsilon]). So a condition that is met with equality by construction counts as
+// met.
 package closedform
 
 import (
@@ -55,9 +55,9 @@ const (
 	slack = 5e-14
 )
 
-// Sigma returns the least noise multiplier that Theorem simpleF allows for a privacy budget (ε, δ), by its
-// condition (treq4). It is σ_eq(ε, δ) = √(2(ε + ln(1/δ))/ε), rounded up by a few units in the last place.
-// ε must be in [1e-60, 1e30] and δ in [MinDelta, 1).
+// Sigma returns the least noise multiplier that the paper's Theorem simpleF allows for a privacy budget (ε, δ):
+// σ_eq(ε, δ) = √(2(ε + ln(1/δ))/ε), rounded up by a few units in the last place. It does not depend on batch sizes or
+// rounds; the theorem limits those separately, see [Limit]. ε must be in [1e-60, 1e30] and δ in [MinDelta, 1).
 func Sigma(eps, delta float64) (float64, error) {
 	if err := errors.Join(checkEpsilon(eps), checkDelta(delta)); err != nil {
 		return 0, err
@@ -70,11 +70,11 @@ func sigmaEq(eps, l float64) float64 {
 	return math.Sqrt(2+2*(l/eps)) * (1 + 4*ulp)
 }
 
-// Epsilon returns the least ε that condition (treq4) of Theorem simpleF allows for noise multiplier σ and
-// δ: 2 ln(1/δ)/(σ² - 2). It is the inverse of [Sigma]. The other conditions of the theorem may need a
-// larger ε; see [MinEpsilon]. The result is rounded up so that Sigma(Epsilon(σ, δ), δ) ≤ σ in float64, by
-// a relative amount of about 1e-15·σ²/(σ²-2). σ must be in [MinSigma, 1e20] and δ in [MinDelta, 1). For σ
-// ≤ √2 the theorem gives no ε.
+// Epsilon returns the ε that goes with noise multiplier σ and δ in the paper's Theorem simpleF: 2 ln(1/δ)/(σ² - 2).
+// It is the inverse of [Sigma] and the least ε that the theorem's condition on the noise allows. The conditions on
+// rounds and batch sizes may need a larger ε; see [MinEpsilon] for all conditions together. The result is rounded up
+// so that Sigma(Epsilon(σ, δ), δ) ≤ σ in float64, by a relative amount of about 1e-15·σ²/(σ²-2). σ must be in
+// [MinSigma, 1e20] and δ in [MinDelta, 1). For σ ≤ √2 the theorem gives no ε.
 func Epsilon(sigma, delta float64) (float64, error) {
 	if err := errors.Join(dp.CheckRange("sigma", sigma, MinSigma, maxFreeSigma), checkDelta(delta)); err != nil {
 		return 0, err
@@ -90,8 +90,8 @@ func Epsilon(sigma, delta float64) (float64, error) {
 }
 
 // H returns h(x) = (√(1+(e/x)²) - e/x)², a function of the paper's Theorem simpleF, for x > 0. It increases from 0 to
-// 1. The theorem limits ᾱ by h(σ), because a denominator of [RHS], σ(1-ᾱ) - 2e√ᾱ, is 0 at ᾱ = h(σ) and positive for
-// smaller ᾱ.
+// 1. With x = σ, it is the limit of ᾱ = ε/(γk), the argument alphaBar of [RHS]: a denominator of RHS, σ(1-ᾱ) - 2e√ᾱ,
+// is positive for smaller ᾱ and 0 at ᾱ = h(σ).
 func H(x float64) float64 {
 	r := rootH(x)
 	return r * r
@@ -103,7 +103,7 @@ func rootH(x float64) float64 {
 	return 1 / (math.Hypot(1, c) + c)
 }
 
-// G returns g(x) = min{1/(ex), h(x)}, a function of the paper's Theorem simpleF, for x > 0; for h see [H]. The
-// theorem limits the largest sample rate by g(σ_eq), with σ_eq from [Sigma]. g(x) is h(x) for x < 2.467 and 1/(ex)
-// for larger x.
+// G returns g(x) = min{1/(ex), h(x)}, a function of the paper's Theorem simpleF, for x > 0; h is the function [H].
+// The theorem allows sample rates of at most g(σ_eq), where σ_eq is the result of [Sigma]. g(x) is h(x) for x < 2.467
+// and 1/(ex) for larger x.
 func G(x float64) float64 { return min(1/(math.E*x), H(x)) }

@@ -8,18 +8,19 @@ import (
 	"proactivedp/dp"
 )
 
-// These are the values of Condition.Theorem for conditions of the paper's Theorems Main and simpleF.
+// Main and SimpleF are the values of Condition.Theorem for the conditions of the paper's Theorem Main and Theorem
+// simpleF. Pass one of them to [Holds].
 const (
 	Main    = "Main"
 	SimpleF = "simpleF"
 )
 
-// Condition is one requirement of a theorem.
+// Condition is one requirement of a theorem, and says whether a run meets it.
 //
-// Margin says by how much the requirement is met, as a fraction. For a requirement value ≥ limit it is
-// value/limit - 1, and for value ≤ limit it is limit/value - 1. For example, 0.1 means that the condition is met
-// with 10 % to spare. A negative margin means that it is not met. At 0 the condition is just met, except for strict
-// ones such as ε < 0.5 and u₀ < 1.
+// Margin says by how much the requirement is met, as a fraction. For a requirement value ≥ limit it is value/limit -
+// 1, and for value ≤ limit it is limit/value - 1. For example, 0.1 means that the condition is met with 10 % to
+// spare. A negative margin means that it is not met. At 0 the condition is just met, except for strict ones such as ε
+// < 0.5 and u₀ < 1.
 type Condition struct {
 	Theorem string  `json:"theorem"`
 	Name    string  `json:"name"`
@@ -27,8 +28,8 @@ type Condition struct {
 	Margin  float64 `json:"margin"`
 }
 
-// Holds reports whether cs contains conditions of the theorem (one of Main, SimpleF, Thm1 and Lemma), and
-// all of these are met.
+// Holds reports whether the list cs, which [Conditions] or one of its relatives returned, contains conditions of the
+// given theorem, and all of them are met. theorem is Main, SimpleF, Thm1 or Lemma.
 func Holds(cs []Condition, theorem string) bool {
 	found := false
 	for _, c := range cs {
@@ -42,12 +43,12 @@ func Holds(cs []Condition, theorem string) bool {
 	return found
 }
 
-// Setting describes the run of one client, and the (ε, δ) that it should satisfy. In a real run, Rounds, Computed and
-// MaxSize are whole numbers. A planner may use other numbers.
+// Setting describes the run of one client, and the (ε, δ) that it should satisfy. It is the input of [Conditions] and
+// [MinEpsilon]. In a real run, Rounds, Computed and MaxSize are whole numbers. A planner may use other numbers.
 type Setting struct {
 	N        int     // number of records N, in [1, MaxN]
 	Rounds   float64 // number of rounds T > 0
-	Computed float64 // K = Σ s_i > 0, the gradients that all rounds compute; K/N must be in [1e-20, 1e20]
+	Computed float64 // K, the sum of all batch sizes, above 0; K/N must be in [1e-20, 1e20]
 	MaxSize  float64 // largest batch size s_max, in [K/T, N]
 	Sigma    float64 // noise multiplier σ > 0
 	Epsilon  float64 // ε in [1e-60, 1e30]
@@ -57,8 +58,8 @@ type Setting struct {
 // Epochs returns the number of epochs k = K/N.
 func (s Setting) Epochs() float64 { return s.Computed / float64(s.N) }
 
-// Theta returns θ, the largest sample size divided by the mean: s_max/s̄. A result below 1, which
-// rounding can cause, becomes 1.
+// Theta returns θ, the largest batch size divided by the mean batch size K/T. It is 1 for constant sizes. A result
+// below 1, which rounding can cause, becomes 1.
 func (s Setting) Theta() float64 { return max(1, s.MaxSize*s.Rounds/s.Computed) }
 
 // Validate returns one error that lists every field of s outside its range.
@@ -91,9 +92,9 @@ func (s Setting) validateRun() error {
 	return nil
 }
 
-// Conditions says by how much the run s meets each requirement of the paper's Theorems Main and simpleF,
-// with the given form of γ. Each line below has the theorem, the name of a condition, and the condition. The letters
-// are those of the package comment; g is [G] and h is [H].
+// Conditions says by how much the run s meets each requirement of the paper's Theorems Main and simpleF, with the
+// given form of the constant γ. Use [Holds] to find out whether a theorem applies. Each line below has the theorem,
+// the name of a condition, and the condition. The letters are those of the package comment; g is [G] and h is [H].
 //
 //	Main     sigma    σ ≥ σ_eq
 //	         delta    δ ≤ 1/N
@@ -107,10 +108,9 @@ func (s Setting) validateRun() error {
 //	         treq3    ε ≥ γθ²·k·s̄/N
 //	         treq4    σ ≥ σ_eq
 //
-// treq2 always holds, by the choice of γ. If all conditions of one theorem hold, the run is (ε,
-// δ)-differentially private under add-or-remove adjacency and Poisson sampling. This program claims that
-// only with Corrected; see [Form]. The error lists all invalid arguments, or names a number that leaves
-// the range of float64.
+// treq2 always holds, by the choice of γ. If all conditions of one theorem hold, the run is (ε, δ)-differentially
+// private under add-or-remove adjacency and Poisson sampling. This program claims that only with Corrected; see
+// [Form]. The error lists all invalid arguments, or names a number that leaves the range of float64.
 func Conditions(form Form, s Setting) ([]Condition, error) {
 	if err := errors.Join(form.check(), s.Validate()); err != nil {
 		return nil, err

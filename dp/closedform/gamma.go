@@ -20,16 +20,16 @@ import (
 //   - q_i ≤ 1/(eσ_eq). In simpleF, this is one part of (treq1). In Main, it follows from (minK), (minT)
 //     and ε < ½.
 
-// Form says whether a formula is used as the paper prints it (Printed), or as corrected here (Corrected).
+// Form chooses a formula as the paper prints it (Printed), or with its errors corrected (Corrected). Only with
+// Corrected does this program claim a guarantee.
 //
-// In Theorems Main and simpleF, the two forms have different constants γ, because the paper makes an
-// algebra error when it derives γ: see [RHS]. The printed γ is smaller, by 0.2 to 1.4 % in the paper's
-// settings. Nevertheless, both forms of these theorems are true. For Lemma lemthree and Theorem thm1 see
-// [Moment].
+// In Theorems Main and simpleF, the two forms have different constants γ, because the paper makes an algebra error
+// when it derives γ: see [RHS]. The printed γ is smaller, by 0.2 to 1.4 % in the paper's settings. Nevertheless, both
+// forms of these theorems are true. For Lemma lemthree and Theorem thm1 see [Moment].
 type Form string
 
-// These are the values of [Form]. A guarantee is claimed only with Corrected, whose γ is larger, so that
-// it needs more rounds. Printed serves only to compare with the paper's numbers.
+// These are the values of [Form]. Use Corrected, unless you want to reproduce the paper's numbers. Its γ is larger,
+// so it needs more rounds.
 const (
 	Corrected Form = "corrected"
 	Printed   Form = "printed"
@@ -85,9 +85,9 @@ func (c *curve) rhs(a, d float64) float64 {
 	return 2/all + 16*a*a/all*(c.sigma/first+e3/(c.sigma*second))*c.exponent
 }
 
-// MaxAlphaBar returns the upper limit of ᾱ, the argument alphaBar of [RHS]: at the limit, a denominator of
-// RHS becomes 0. sigma is the noise multiplier σ and must be positive. The limit is h(σ), see [H], for the
-// printed form, and min{h(σ), 3-2√2} for the corrected one.
+// MaxAlphaBar returns the upper limit for alphaBar, an argument of [RHS]. At the limit a denominator of RHS becomes
+// 0. sigma is the noise multiplier σ and must be positive. The limit is h(σ) for the formula as the paper prints it
+// (Printed), see [H], and min{h(σ), 3-2√2} for the corrected one (Corrected).
 func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err
@@ -96,14 +96,13 @@ func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 	return p * p, nil
 }
 
-// RHS returns the right-hand side of the inequality that defines the constant γ in Theorems Main and
-// simpleF, for the noise multiplier σ and ᾱ = ε/(γk) (k epochs). With D = 1-ᾱ-2√ᾱ for Corrected and
-// (1-√ᾱ)² for Printed, it is
+// RHS returns the right-hand side of the equation γ = RHS that defines the constant γ in the paper's Theorems Main
+// and simpleF. sigma is the noise multiplier σ, and alphaBar is ᾱ = ε/(γk) for k epochs. [GammaAt] solves the
+// equation, so most callers do not need RHS. With D = 1-ᾱ-2√ᾱ for Corrected and (1-√ᾱ)² for Printed, it is
 //
 //	2/(1-ᾱ) + 16ᾱ/(1-ᾱ)·(σ/D + e³/(σ(σ(1-ᾱ)-2e√ᾱ)))·e^{3/σ²}
 //
-// σ must be positive and ᾱ in [0, MaxAlphaBar). There the value increases strictly with ᾱ, from 2 to
-// infinity. [GammaAt] solves for γ.
+// σ must be positive and ᾱ in [0, MaxAlphaBar). There the value increases strictly with ᾱ, from 2 to infinity.
 func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err
@@ -120,10 +119,10 @@ func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	return v, nil
 }
 
-// Gamma returns the constant γ of Theorems Main and simpleF for a privacy budget (ε, δ) and k epochs. The
-// theorems require at least γθ²k²/ε rounds, so a smaller γ means fewer rounds; θ is the largest batch size
-// divided by the mean. Gamma is GammaAt(form, σ_eq(ε, δ), ε/k), see [Sigma]. ε must be in [1e-60, 1e30], δ
-// in [MinDelta, 1) and k in [1e-20, 1e20].
+// Gamma returns the constant γ of the paper's Theorems Main and simpleF for a privacy budget (ε, δ) and k epochs. The
+// theorems require at least γθ²k²/ε rounds, where θ is the largest batch size divided by the mean. So a smaller γ
+// means fewer rounds; γ is about 2. Gamma is GammaAt(form, σ_eq(ε, δ), ε/k), with σ_eq from [Sigma]. ε must be in
+// [1e-60, 1e30], δ in [MinDelta, 1) and k in [1e-20, 1e20].
 func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	sigma, err := Sigma(eps, delta)
 	if err := errors.Join(form.check(), err, checkEpochs(k)); err != nil {
@@ -132,12 +131,12 @@ func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	return GammaAt(form, sigma, eps/k)
 }
 
-// GammaAt returns the constant γ of Theorem simpleF at noise multiplier σ, for x = ε/k, where k is the number of
-// epochs. It is the root γ of
+// GammaAt returns the constant γ of the paper's Theorem simpleF at noise multiplier σ, for x = ε/k, where k is the
+// number of epochs. (The theorem requires at least γθ²k²/ε rounds.) It is the solution γ of
 //
 //	γ = RHS(σ, ᾱ),  ᾱ = x/γ,  ᾱ in (0, MaxAlphaBar)
 //
-// with [RHS] in the given form. It is rounded up, with a relative error of at most 1e-13. Exactly one such root
+// with [RHS] in the given form. It is rounded up, with a relative error of at most 1e-13. Exactly one such solution
 // exists for every σ > 0 and x > 0. GammaAt returns an error if σ is not in [0.1, 1e35] or x not in [1e-250, 1e100].
 //
 // The paper calls γ the "smallest solution". But smaller solutions always exist at ᾱ > h(σ) (see [H]), where

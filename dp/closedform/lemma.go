@@ -8,12 +8,14 @@ import (
 	"proactivedp/dp"
 )
 
-// Lemma is the value of Condition.Theorem for conditions of the paper's Lemma lemthree.
+// Lemma is the value of Condition.Theorem for the conditions of the paper's Lemma lemthree, which [MomentConditions]
+// returns.
 const Lemma = "lemthree"
 
-// MomentConditions says whether the paper's Lemma lemthree may be used for a round, and by how much its
-// conditions are met. The round has the sample rate q in (0, 1) and the noise multiplier σ in [0.1, 1e20].
-// λ ≥ 1 is the integer order of the moment, see [Moment]. The conditions are
+// MomentConditions says whether the paper's Lemma lemthree, by which [Moment] bounds a moment of a round's privacy
+// loss, may be used, and by how much each of its conditions is met. The round has the sample rate q in (0, 1) and the
+// noise multiplier σ in [0.1, 1e20]. lambda is λ ≥ 1, the integer order of the moment. The conditions are, for the
+// lemma as printed and as corrected here,
 //
 //	Printed    sigma   σ ≥ 216/215
 //	           r0      qσ < 1 (r₀ = qσ is the best choice)
@@ -23,8 +25,7 @@ const Lemma = "lemthree"
 //	           r0      qσ ≤ 1/e
 //	           lambda  λ ≤ σ²
 //
-// U₀(λ) = 2√(λq)/((1-q)σ) and U₁(λ) = U₀(λ)·e/σ, as in the lemma. For the difference between the forms see
-// [Moment].
+// U₀(λ) = 2√(λq)/((1-q)σ) and U₁(λ) = U₀(λ)·e/σ, as in the lemma. For the difference between the forms see [Moment].
 func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, error) {
 	if err := checkMoment(form, q, sigma, lambda); err != nil {
 		return nil, err
@@ -47,18 +48,18 @@ func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, err
 	}, nil
 }
 
-// Moment returns a bound on the moment of order λ of the privacy loss of one round, by the paper's Lemma
-// lemthree, in nats. The moment is ln E[exp(λ·L)], where L is the privacy loss. Moments of rounds add up,
-// and ε follows from their sum. The round has the sample rate q and the noise multiplier σ, under
-// add-or-remove adjacency and Poisson sampling.
+// Moment returns a bound on the moment of order λ of the privacy loss of one round, by the paper's Lemma lemthree, in
+// nats. The moment is ln E[exp(λ·L)], where L is the privacy loss. Moments of rounds add up, and ε follows from their
+// sum; [MomentAccountant] does that. lambda is λ ≥ 1, q the sample rate and sigma the noise multiplier σ of the
+// round, under add-or-remove adjacency and Poisson sampling.
 //
-// Corrected is the quadratic term of the lemma,
+// In the form Corrected, the result is the quadratic term of the lemma,
 //
 //	λ(λ+1)q²/((1-q)σ²)
 //
-// Printed adds the lemma's cubic term, whose proof in the paper has a gap. Under the conditions of
-// Corrected, the term is not needed. The error wraps dp.ErrNotCovered if a condition of [MomentConditions]
-// is not met.
+// The form Printed adds the lemma's cubic term, whose proof in the paper has a gap. Under the conditions of
+// Corrected, the term is not needed. The error wraps dp.ErrNotCovered if a condition of [MomentConditions] is not
+// met.
 func Moment(form Form, q, sigma float64, lambda int) (float64, error) {
 	// The cubic term of the paper is (r/r₀)·λ²(λ+1)q³/((1-q)²σ³). Its proof sums a geometric series of
 	// ratio U₀(λ) = 2√(λq)/((1-q)σ). But the steps of the proof bound the ratio only by √(λ/σ) times

@@ -7,30 +7,29 @@ import (
 	"proactivedp/dp"
 )
 
-// Limits has the limits that Theorem simpleF sets for a client that computes K = kN gradients (k epochs of N records)
-// within (ε, δ): the least number of rounds, and the largest mean batch size. [Limit] computes them.
+// Limits has the limits that the paper's Theorem simpleF sets for a client that computes K = kN gradients (k epochs
+// of N records) within (ε, δ): the least number of rounds, and the largest mean batch size. [Limit] computes them.
 type Limits struct {
 	Gamma float64 // constant γ of the theorem (see [Gamma]), rounded up
-	// TTreq3 and TTreq1 are the numbers of rounds T at which conditions (treq3) and (treq1) of Theorem
-	// simpleF hold with equality, see [Conditions]: γθ²k²/ε and θk/g(σ_eq).
+	// TTreq3 and TTreq1 are the least numbers of rounds by two of the theorem's conditions, (treq3) and (treq1), each
+	// taken by itself: γθ²k²/ε and θk/g(σ_eq). For the conditions see [Conditions].
 	TTreq3, TTreq1 float64
-	// TMin is the least T that both conditions allow: the larger of TTreq3 and TTreq1. Binding is the name
-	// of its condition, "treq3" or "treq1".
+	// TMin is the least number of rounds that the theorem allows: the larger of TTreq3 and TTreq1. Binding is the
+	// name of the condition that sets it, "treq3" or "treq1".
 	TMin    float64
 	Binding string
-	// SMax = kN/TMin is the largest mean sample size s̄. Single sizes may be as large as θ·s̄.
+	// SMax = kN/TMin is the largest mean batch size that the theorem allows. A single round may be θ times as large.
 	SMax float64
-	// TMinAsym is the paper's approximation of TMin, θ²k²/(2ε), and SMaxAsym is the mean batch size with
-	// that many rounds. They are not bounds: no guarantee holds for them, and a tight accountant may allow
-	// fewer rounds.
+	// TMinAsym is the paper's approximation of TMin, θ²k²/(2ε), and SMaxAsym is the mean batch size with that many
+	// rounds. Use them only for comparison: a run with these numbers has no guarantee by the theorem.
 	TMinAsym, SMaxAsym float64
 }
 
-// Limit returns the limits that Theorem simpleF sets for a run within (ε, δ): the least number of rounds
-// T, and the largest mean batch size. The run has k epochs over n records, and θ is its largest batch size
-// divided by its mean one. Its noise multiplier must be at least [Sigma] of (ε, δ). n must be in [1, MaxN]
-// and θ in [1, 1e10]; for k, ε and δ see [Gamma]. T is rounded up and sizes down, by a relative 2e-13 at
-// most. They need not be whole numbers.
+// Limit returns the limits that the paper's Theorem simpleF sets for a run within (ε, δ): the least number of rounds
+// T, and the largest mean batch size. The run has k epochs over n records. θ is its largest batch size divided by its
+// mean one, 1 for constant sizes. Its noise multiplier must be at least [Sigma] of (ε, δ). form chooses the constant
+// γ as printed or corrected. n must be in [1, MaxN] and θ in [1, 1e10]; for k, ε and δ see [Gamma]. T is rounded up
+// and sizes down, by a relative 2e-13 at most. They need not be whole numbers.
 func Limit(form Form, n int, k, theta, eps, delta float64) (Limits, error) {
 	gamma, err := Gamma(form, eps, delta, k)
 	if err := errors.Join(checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), err); err != nil {

@@ -6,9 +6,10 @@ import (
 	"proactivedp/dp"
 )
 
-// MomentAccountant computes ε by the paper's Theorem thm1 in its corrected form. It covers the same events as
-// [Accountant]. Up to rounding, its ε is never larger than that of Accountant. The reason is that it counts each
-// round at its own sample rate q, with cost q²/(1-q), and not at the largest rate of all rounds.
+// MomentAccountant computes ε by the paper's Theorem thm1 in its corrected form (see [Form]). It covers the same
+// events as [Accountant]. Up to rounding, its ε is never larger than that of Accountant, so it is better for batch
+// sizes that vary: it counts each round at its own sample rate q, with cost q²/(1-q), and not at the largest rate of
+// all rounds.
 type MomentAccountant struct{}
 
 var _ dp.Accountant = MomentAccountant{}

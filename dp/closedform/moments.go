@@ -8,16 +8,18 @@ import (
 	"proactivedp/dp"
 )
 
-// Moments has averages over the T rounds of a run. The paper's Theorem thm1 needs only these numbers, and not each
-// sample rate q_i = s_i/N. For j = 1, 2 and 3, the average Ŝ_j is
+// Moments summarises the T rounds of a run by a few averages of their sample rates q_i = s_i/N. The paper's Theorem
+// thm1 needs only these numbers, and not each rate. For j = 1, 2 and 3, the average Ŝ_j is
 //
 //	Ŝ_j = (1/T)·Σ q_i^j/(1-q_i)^{j-1}
 //
 // Make one with [MomentsOfEvents]. It rounds Ŝ₂ and Ŝ₃ up, by the rounding error of their sums.
 type Moments struct {
-	Rounds     float64 // number of rounds T
-	MaxRate    float64 // largest sample rate max q_i, in (0, 1)
-	S1, S2, S3 float64 // averages Ŝ₁ = k/T (k epochs), Ŝ₂ and Ŝ₃
+	Rounds  float64 // number of rounds T
+	MaxRate float64 // largest sample rate max q_i, in (0, 1)
+	// S1, S2 and S3 are the averages Ŝ₁, Ŝ₂ and Ŝ₃ of [Moments]. S1 is the mean sample rate, k/T for k epochs in T
+	// rounds.
+	S1, S2, S3 float64
 }
 
 // Epochs returns the number of epochs, k = T·Ŝ₁ = Σq_i.
@@ -26,17 +28,17 @@ func (m Moments) Epochs() float64 { return m.Rounds * m.S1 }
 // Theta returns θ, the largest sample rate divided by the mean rate: max q_i/Ŝ₁.
 func (m Moments) Theta() float64 { return max(1, m.MaxRate/m.S1) }
 
-// Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂², see [Moments]: the least value that Theorem thm1 allows for its constant ρ,
-// see [C].
+// Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂² of the averages in m: the least value that the paper's Theorem thm1 allows for its
+// constant ρ, an argument of [C].
 func (m Moments) Rho() float64 { return m.S1 / m.S2 * (m.S3 / m.S2) }
 
-// RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂, see [Moments]: the least value that Theorem thm1 allows for its constant ρ̂,
-// see [C]. It is below 1.
+// RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂ of the averages in m: the least value that the paper's Theorem thm1 allows for its
+// constant ρ̂, an argument of [C]. It is below 1.
 func (m Moments) RhoHat() float64 { return m.S1 / m.S2 * m.S1 }
 
-// MomentsOfEvents returns the [Moments] of all rounds of the events, and their smallest noise multiplier.
-// The error wraps dp.ErrNotCovered if an event is not Poisson sampling under add-or-remove adjacency, or
-// uses all records.
+// MomentsOfEvents returns the [Moments] (averages of the sample rates) of all rounds of the events, and their
+// smallest noise multiplier. The error wraps dp.ErrNotCovered if an event is not Poisson sampling under add-or-remove
+// adjacency, or uses all records.
 func MomentsOfEvents(events []dp.Event) (Moments, float64, error) {
 	return momentsOf(events, asked{})
 }

@@ -7,14 +7,14 @@ import (
 	"proactivedp/dp"
 )
 
-// These are the ranges of the arguments of this package, ends included. They are far wider than any practical use. In
-// these ranges nothing overflows float64, and tests try their corners. For a value outside, the error names the
-// argument.
+// These are the limits of the arguments of this package: of δ, the number of records N and the noise multiplier σ.
+// The limits themselves are allowed. They are far wider than any practical use, and nothing overflows float64 within
+// them. For a value outside, the error names the argument.
 const (
 	MinDelta = 1e-300 // least δ; δ must also be below 1
 	MaxN     = 1 << 53
-	// MinSigma is slightly above √2. At √2 and below, Theorem simpleF gives no ε. Between √2 and MinSigma, rounding
-	// would make ε noticeably larger.
+	// MinSigma is the least noise multiplier σ for accounting and planning. It is slightly above √2: at √2 and below,
+	// the paper's Theorem simpleF gives no ε, and between √2 and MinSigma rounding would make ε noticeably larger.
 	MinSigma = 1.4142136
 	// MaxSigma is the largest noise multiplier for accounting and planning.
 	MaxSigma = 1e6

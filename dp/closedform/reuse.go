@@ -11,21 +11,21 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// ReuseLimit returns the largest number of epochs k for which the paper allows one data set of n records to be used,
-// over all learning tasks together (Remark "Reusing the Local Data Set"). With the constant γ of Theorem simpleF, see
-// [Gamma], and θ, the largest batch size divided by the mean one, it is the largest k with
+// ReuseLimit returns the largest number of epochs k for which one data set of n records may be used, over all
+// trainings on it together, by the paper's Remark "Reusing the Local Data Set". It is the largest k with
 //
 //	k ≤ εN/(γθ²)
 //
-// rounded down. γ depends on k; at the limit it is RHS(σ_eq(ε, δ), θ²/N).
+// rounded down, where γ is the constant of Theorem simpleF (see [Gamma]) and θ the largest batch size divided by the
+// mean one. γ depends on k; at the limit it is RHS(σ_eq(ε, δ), θ²/N).
 //
-// No set of tasks may exceed this limit, but staying below it is far from sufficient. The limit assumes the largest
-// possible number of rounds: rounds of one record each on average. Larger batches use up the budget sooner. [Budget]
-// enforces a sufficient condition.
+// No set of trainings may exceed this limit, but staying below it is far from sufficient. The limit assumes the
+// largest possible number of rounds: rounds of one record each on average. Larger batches use up the budget sooner.
+// [Budget] enforces a sufficient condition.
 //
 // n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps dp.ErrNotCovered
-// if n is too small for any such use: either batches of θ records exceed the limit of condition (treq1), or no γ
-// exists.
+// if n is too small for any such use: either batches of θ records exceed the largest batch size that the theorem
+// allows, or no γ exists.
 func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	if err := errors.Join(form.check(), checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), checkEpsilon(eps),
 		checkDelta(delta)); err != nil {
@@ -47,7 +47,8 @@ func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 // budget then does not change.
 var ErrBudgetSpent = errors.New("budget spent")
 
-// Task is a training that a [Budget] has recorded, with its epochs and its cost.
+// Task is a training that a [Budget] has recorded, with its number of epochs and its cost. All tasks of a Budget
+// share its (ε, δ).
 type Task struct {
 	Name   string
 	Epochs float64 // number of epochs k = Σq_i, the sum of the sample rates of its rounds
@@ -60,27 +61,26 @@ type Task struct {
 // Therefore rounds may be chosen from earlier results (Feldman, Zrnic 2021, "Individual Privacy Accounting
 // via a Rényi Filter"). The proof is for the whole (ε, δ), not for the spent part; see [Budget.Guarantee].
 
-// Budget keeps account of several trainings (tasks) on one data set, one after another or simultaneously,
-// so that everything they release together stays within one (ε, δ). Make one with [NewBudget], and call
-// [Budget.Spend] before each task. A task may be chosen, or ended early, after results are seen. But (ε,
-// δ) must be fixed before the first result. Package rdp has a tighter Filter: it counts the exact cost of
-// a round and needs no least noise.
+// Budget keeps account of several trainings (tasks) on one data set, one after another or simultaneously, so that
+// everything they release together stays within one (ε, δ). Make one with [NewBudget], and call [Budget.Spend] before
+// each task. A task may be chosen, or ended early, after results are seen. But (ε, δ) must be fixed before the first
+// result. Use it if the trainings are planned by the paper's theorem. Otherwise use rdp.Filter, which is tighter: it
+// counts the exact cost of a round and needs no least noise.
 //
-// Every task must use at least the noise multiplier σ_eq(ε, δ), see [Sigma]. All rounds of all tasks are
-// counted together. With sample rate q_i in round i, they must satisfy
+// Every task must use at least the noise multiplier σ_eq(ε, δ), see [Sigma]. All rounds of all tasks are counted
+// together. With sample rate q_i in round i, they must satisfy
 //
 //	Σ q_i²/(1-q_i) ≤ ε/2  and  q_i ≤ 1/(e·σ_eq)
 //
-// So a round of a task costs q_i²/(1-q_i), whatever the other tasks do. If all samples have one record,
-// this is the paper's limit k ≤ εN/(γθ²) on the number of epochs k, with γ = 2 and θ = 1. An epoch in
-// samples of s records costs about s times as much.
+// So a round of a task costs q_i²/(1-q_i), whatever the other tasks do. If all samples have one record, this is the
+// paper's limit k ≤ εN/(γθ²) on the number of epochs k, with γ = 2 and θ = 1. An epoch in samples of s records costs
+// about s times as much.
 //
-// Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its number.
-// A task whose events name the noise of an earlier task is refused. Events without a name are assumed to
-// have independent noise.
+// Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its number. A task
+// whose events name the noise of an earlier task is refused. Events without a name are assumed to have independent
+// noise.
 //
-// Methods of a Budget that NewBudget did not make return an error or panic. A Budget is not safe for
-// concurrent use.
+// Methods of a Budget that NewBudget did not make return an error or panic. A Budget is not safe for concurrent use.
 type Budget struct {
 	n          int
 	eps, delta float64
@@ -90,9 +90,9 @@ type Budget struct {
 	ledger     dp.Ledger
 }
 
-// NewBudget returns an unspent budget for a data set of n records. n must be in [1, MaxN], ε in
-// [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps dp.ErrNotCovered if σ_eq(ε, δ) is outside
-// [MinSigma, MaxSigma].
+// NewBudget returns a budget for several trainings on a data set of n records, of which nothing is spent. n must be
+// in [1, MaxN], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps dp.ErrNotCovered if the least noise
+// multiplier of this budget, [Sigma] of (ε, δ), is outside [MinSigma, MaxSigma].
 func NewBudget(n int, eps, delta float64) (*Budget, error) {
 	if err := errors.Join(checkN(n), checkEpsilon(eps), checkDelta(delta)); err != nil {
 		return nil, err
@@ -108,8 +108,8 @@ func NewBudget(n int, eps, delta float64) (*Budget, error) {
 // the function [Sigma] computes.
 func (b *Budget) Sigma() float64 { return b.sigma }
 
-// MaxSize returns the largest batch size that a round of any task (training) may have: N/(e·σ_eq) rounded down, with
-// σ_eq from [Budget.Sigma]. It may be 0.
+// MaxSize returns the largest batch size that a round of any task (training) of the budget may have. It is N/(e·σ_eq)
+// rounded down, with σ_eq from [Budget.Sigma], and may be 0: then no training is possible.
 func (b *Budget) MaxSize() int { return int(b.maxRate() * float64(b.n)) }
 
 func (b *Budget) maxRate() float64 { return (1 - 2*slack) / (math.E * b.sigma) }
@@ -120,8 +120,8 @@ func (b *Budget) total() float64 { return b.eps / 2 * (1 - 4*slack) }
 // Tasks returns the tasks (trainings) that the budget has recorded.
 func (b *Budget) Tasks() []Task { return slices.Clone(b.tasks) }
 
-// Remaining returns how many rounds of the given batch size the next task (training) may have. The size must be in
-// [1, N]. Above MaxSize the result is 0.
+// Remaining returns how many more rounds of the given batch size, all with at least the noise of [Budget.Sigma], fit
+// into the budget. The size must be in [1, N]. For a size above [Budget.MaxSize] the result is 0.
 func (b *Budget) Remaining(size int) (int, error) {
 	if err := b.made(); err != nil {
 		return 0, err
@@ -152,8 +152,8 @@ func sumUp(spent, cost float64) float64 {
 // cost is count·q²/(1-q), rounded up.
 func cost(q float64, count int) float64 { return float64(count) * q * (q / (1 - q)) * (1 + 8*ulp) }
 
-// Spend records a task that will release the events. Call it before the task runs. If it returns an
-// error, nothing is recorded. The error wraps
+// Spend records a task that will release the events. name is a text for messages. Call Spend before the task runs. If
+// it returns an error, nothing is recorded, and the task must not run. The error wraps
 //
 //   - ErrBudgetSpent, if the cost would exceed the budget;
 //   - dp.ErrNotCovered, if the events are not Poisson sampling under add-or-remove adjacency, use all records,
@@ -201,14 +201,13 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 	return nil
 }
 
-// Guarantee returns the bound for everything that the tasks release, however they were chosen: the
-// budget's ε at its δ, even if little of it is spent. The ε that [MomentAccountant] returns for the tasks'
+// Guarantee returns the bound to publish for everything that the tasks release: the budget's ε at its δ, even if
+// little of it is spent. It holds however the tasks were chosen. The ε that [MomentAccountant] returns for the tasks'
 // events is smaller, but it holds only if the tasks were fixed before the first result was seen.
 //
-// In the words of Rogers, Roth, Ullman and Vadhan 2016 ("Privacy Odometers and Filters"), a budget is a
-// privacy filter, which promises a fixed ε. It is not a privacy odometer, which would promise an ε for the
-// tasks so far. If tasks are chosen by results, the ε of an odometer is larger than the sum of their
-// costs.
+// In the words of Rogers, Roth, Ullman and Vadhan 2016 ("Privacy Odometers and Filters"), a budget is a privacy
+// filter, which promises a fixed ε. It is not a privacy odometer, which would promise an ε for the tasks so far. If
+// tasks are chosen by results, the ε of an odometer is larger than the sum of their costs.
 func (b *Budget) Guarantee() dp.Bound {
 	if err := b.made(); err != nil {
 		panic(err) // otherwise ε = 0 would be claimed

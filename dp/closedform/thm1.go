@@ -9,26 +9,27 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Thm1 is the value of Condition.Theorem for conditions of the paper's Theorem thm1.
+// Thm1 is the value of Condition.Theorem for the conditions of the paper's Theorem thm1, which [Moments.Conditions]
+// returns.
 const Thm1 = "thm1"
 
-// C returns the number c(x) of the paper's Theorem thm1, which decides how much noise the theorem
-// requires: σ is proportional to 1/√c. It is
+// C returns the number c(x) in the paper's Theorem thm1. The theorem requires a noise multiplier proportional to
+// 1/√c, see [Moments.Conditions], which calls C. It is
 //
 //	c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)}
 //
-// r ≥ 0 comes from [Moments.R], ρ ≥ 0 from [Moments.Rho] and ρ̂ > 0 from [Moments.RhoHat]. x > 0 is
-// ε/(kŜ₁), where k is the number of epochs and Ŝ₁ the mean sample rate. At r = 0, c is min{1, 2/(ρ̂x)}. C
-// avoids the loss of digits that the formula has for small rρx.
+// r ≥ 0 comes from [Moments.R], ρ ≥ 0 from [Moments.Rho] and ρ̂ > 0 from [Moments.RhoHat]. x > 0 is ε/(kŜ₁), where k
+// is the number of epochs and Ŝ₁ the mean sample rate. At r = 0, c is min{1, 2/(ρ̂x)}. C avoids the loss of digits
+// that the formula has for small rρx.
 func C(r, rho, rhoHat, x float64) float64 {
 	return min(2/(math.Sqrt(1+2*r*rho*x)+1), 2/(rhoHat*x))
 }
 
-// R returns the constant r of the paper's Theorem thm1 at noise multiplier σ, the first argument of [C].
-// It weighs the terms of the moments beyond the quadratic one (see [Moment]), so a larger r requires more
-// noise. It is 0 for Corrected, which has only the quadratic term. For Printed, it is computed at the
-// least r₀ that the theorem allows, which is σ·q with q = MaxRate. The result is meaningful only if u₀ =
-// 2√q/(1−q) and u₁ = u₀·e/σ are below 1, see [Moments.Conditions].
+// R returns the constant r of the paper's Theorem thm1 at noise multiplier σ: the argument r of [C]. A larger r
+// requires more noise. In the form Corrected it is 0, because that form of the theorem has only the quadratic term of
+// [Moment]. In the form Printed it stands for the further terms, and is computed at the least r₀ that the theorem
+// allows, σ·q with q = MaxRate. The result is meaningful only if u₀ = 2√q/(1−q) and u₁ = u₀·e/σ are below 1, see
+// [Moments.Conditions].
 func (m Moments) R(form Form, sigma float64) float64 {
 	if form == Corrected {
 		return 0
@@ -90,14 +91,14 @@ func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, 
 	}, nil
 }
 
-// MinEpsilon returns the smallest ε, rounded up by a relative 1e-9 at most, for which all of
-// [Moments.Conditions] hold at δ in [MinDelta, 1). The noise multiplier is σ, or 1/(e·max q_i) if that is
-// less, where q_i are the sample rates. For Corrected, the result is the larger of
+// MinEpsilon returns the smallest ε, rounded up by a relative 1e-9 at most, that the paper's Theorem thm1 proves for
+// rounds with these moments: the least one for which all of [Moments.Conditions] hold at δ in [MinDelta, 1). The
+// noise multiplier is σ, or 1/(e·max q_i) if that is less, where q_i are the sample rates. For Corrected, the result
+// is the larger of
 //
 //	2L/(σ²-2)  and  (2V + 2√(V² + σ²VL))/σ²,  L = ln(1/δ), V = Σq_i²/(1-q_i)
 //
-// The error wraps dp.ErrNotCovered if no such ε exists, or if σ or δ is outside the ranges of
-// [Accountant].
+// The error wraps dp.ErrNotCovered if no such ε exists, or if σ or δ is outside the ranges of [Accountant].
 func (m Moments) MinEpsilon(form Form, sigma, delta float64) (float64, error) {
 	of := askedDelta(delta)
 	sigma, err := m.usable(form, sigma, of)
@@ -119,9 +120,10 @@ func (m Moments) MinEpsilon(form Form, sigma, delta float64) (float64, error) {
 	})
 }
 
-// LeastDelta returns the smallest δ for which all of [Moments.Conditions] hold at ε in [1e-60, 1e30]. It
-// is given by ln(1/δ) = c₀σ²ε²/(4V) - ε, with c₀ of [Moments.Conditions] and V = Σq_i²/(1-q_i), and is
-// rounded up as by [Moments.MinEpsilon]. The result is at least MinDelta.
+// LeastDelta returns the smallest δ that the paper's Theorem thm1 proves for rounds with these moments at a given ε
+// in [1e-60, 1e30]: the least one for which all of [Moments.Conditions] hold. It is given by ln(1/δ) = c₀σ²ε²/(4V) -
+// ε, with c₀ of [Moments.Conditions] and V = Σq_i²/(1-q_i), and is rounded up as by [Moments.MinEpsilon]. The result
+// is at least MinDelta.
 func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 	of := askedEpsilon(eps)
 	sigma, err := m.usable(form, sigma, of)

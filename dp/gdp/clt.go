@@ -7,25 +7,24 @@ import (
 	"proactivedp/dp"
 )
 
-// MinSigma and MaxSigma are the limits of the noise multiplier σ in MuPoisson and MuUniform, ends
-// included. Below MinSigma, e^{1/σ²} overflows float64. Above MaxSigma, the formulas lose their digits
+// MinSigma and MaxSigma are the limits of the noise multiplier σ in [MuPoisson] and [MuUniform]. The limits
+// themselves are allowed. Below MinSigma, e^{1/σ²} overflows float64. Above MaxSigma, the formulas lose their digits
 // to cancellation.
 const (
 	MinSigma = 0.04
 	MaxSigma = 1e6
 )
 
-// MuPoisson returns the μ of the central limit theorem for T rounds of Poisson sampling at rate q
-// with noise multiplier σ, under add-or-remove adjacency:
+// MuPoisson returns an approximate μ for T rounds (rounds) of Poisson sampling at rate q with noise multiplier σ,
+// under add-or-remove adjacency. [Epsilon] converts μ to ε. It is the limit by the central limit theorem:
 //
 //	μ = q·√(T·(e^{1/σ²} - 1))
 //
-// (Bu, Dong, Long, Su, "Deep Learning with Gaussian Differential Privacy", arXiv 1911.11607). It is
-// the limit for T → ∞ with q√T constant, not a bound: the true ε may be much larger if T or δ is
-// small.
+// (Bu, Dong, Long, Su, "Deep Learning with Gaussian Differential Privacy", arXiv 1911.11607). It is the limit for T →
+// ∞ with q√T constant, not a bound: the true ε may be much larger if T or δ is small.
 //
-// q must be in (0, 1], σ in [MinSigma, MaxSigma], and T positive and finite, not necessarily whole.
-// The relative error is at most 1e-9.
+// q must be in (0, 1], σ in [MinSigma, MaxSigma], and T positive and finite, not necessarily whole. The relative
+// error is at most 1e-9.
 func MuPoisson(q, sigma, rounds float64) (float64, error) {
 	if err := checkRounds(q, sigma, rounds); err != nil {
 		return 0, err
@@ -33,9 +32,9 @@ func MuPoisson(q, sigma, rounds float64) (float64, error) {
 	return q * math.Sqrt(rounds*math.Expm1(1/(sigma*sigma))), nil
 }
 
-// MuUniform returns the μ of the central limit theorem for T rounds that each draw a fixed fraction q of the records
-// without replacement. Here σ is the standard deviation of the noise divided by the most that one record can change
-// the sum:
+// MuUniform returns an approximate μ for T rounds (rounds) that each draw a fixed fraction q of the records without
+// replacement. [Epsilon] converts μ to ε. Here σ is the standard deviation of the noise divided by the most that one
+// record can change the sum. It is the limit by the central limit theorem:
 //
 //	μ = q·√T·√2·√(e^{1/σ²}·Φ(3/(2σ)) + 3Φ(-1/(2σ)) - 2)
 //

@@ -11,27 +11,28 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Largest and MinDelta are the limits of the arguments of [Epsilon] and [Mu], ends included.
+// Largest and MinDelta are the limits of the arguments of [Epsilon] and [Mu]. The limits themselves are allowed.
 const (
 	Largest  = 1e150  // the largest μ and ε, whose squares stay in the range of float64
 	MinDelta = 1e-300 // the least δ, still a normal float64; δ must be below 1
 )
 
-// LeastExact is the least result of [Delta] that has full accuracy: the least normal float64. A smaller
-// result has few digits and may be 0, although the true δ is never 0 for μ > 0.
+// LeastExact is the smallest result of [Delta] that has its full accuracy: the least normal float64. A smaller result
+// has few digits and may be 0, although the true δ is never 0 for μ > 0. Use [LogDelta] then.
 const LeastExact = 0x1p-1022
 
-// Delta returns the least δ such that μ-GDP implies (ε, δ)-differential privacy:
+// Delta returns the δ of a μ-GDP release at ε: the least δ such that every such release is (ε, δ)-differentially
+// private. It is
 //
 //	δ = Φ(-ε/μ + μ/2) - e^ε·Φ(-ε/μ - μ/2)
 //
-// (Dong, Roth, Su 2022, Corollary 2.13; Balle, Wang, "Improving the Gaussian mechanism", ICML 2018,
-// Theorem 8). The relative error is at most 1e-12 if δ is a normal float64. μ and ε must not be
-// negative; +Inf is allowed. For other arguments the result is 1, which holds for every release.
+// where Φ is the standard normal distribution function (Dong, Roth, Su 2022, Corollary 2.13; Balle, Wang, "Improving
+// the Gaussian mechanism", ICML 2018, Theorem 8). The relative error is at most 1e-12 if δ is a normal float64. μ and
+// ε must not be negative; +Inf is allowed. For other arguments the result is 1, which holds for every release.
 func Delta(mu, eps float64) float64 { return math.Exp(LogDelta(mu, eps)) }
 
-// LogDelta returns the logarithm of [Delta]. Use it for δ that are too small for float64. It is -Inf for μ
-// = 0, where δ is 0, and if ln δ itself is below the range of float64.
+// LogDelta returns ln δ for the δ that [Delta] returns. Use it if δ is too small for float64. The result is -Inf for
+// μ = 0, where δ is 0, and also if ln δ itself is below the range of float64.
 func LogDelta(mu, eps float64) float64 {
 	switch {
 	case !(mu >= 0 && eps >= 0), math.IsInf(mu, 1):
@@ -62,8 +63,9 @@ func LogDelta(mu, eps float64) float64 {
 // < 2, and R' is smooth in between.
 const quadratureNodes = 12
 
-// Epsilon returns the smallest ε ≥ 0 such that μ-GDP implies (ε, δ)-differential privacy. It is rounded up
-// so that LogDelta(μ, ε) ≤ ln δ. μ must be in [0, Largest] and δ in [MinDelta, 1).
+// Epsilon returns the ε of a μ-GDP release at δ: the smallest ε ≥ 0 such that every such release is (ε,
+// δ)-differentially private. It is rounded up so that LogDelta(μ, ε) ≤ ln δ. μ must be in [0, Largest] and δ in
+// [MinDelta, 1).
 func Epsilon(mu, delta float64) (float64, error) {
 	if err := errors.Join(dp.CheckRange("mu", mu, 0, Largest), dp.CheckDelta(delta, MinDelta)); err != nil {
 		return 0, err
@@ -85,9 +87,10 @@ func Epsilon(mu, delta float64) (float64, error) {
 	return eps, nil
 }
 
-// Mu returns the largest μ such that μ-GDP implies (ε, δ)-differential privacy. It is rounded down so that
-// LogDelta(μ, ε) ≤ ln δ. Use it to find the noise for a budget: one round on all records with σ ≥ 1/μ
-// meets the budget under add-or-remove adjacency. ε must be in [0, Largest] and δ in [MinDelta, 1).
+// Mu is the inverse of [Epsilon]: it returns the largest μ such that every μ-GDP release is (ε, δ)-differentially
+// private. It is rounded down so that LogDelta(μ, ε) ≤ ln δ. Use it to find the noise for a budget: one round on all
+// records with σ ≥ 1/μ meets the budget under add-or-remove adjacency. ε must be in [0, Largest] and δ in [MinDelta,
+// 1).
 func Mu(eps, delta float64) (float64, error) {
 	if err := errors.Join(dp.CheckRange("epsilon", eps, 0, Largest), dp.CheckDelta(delta, MinDelta)); err != nil {
 		return 0, err

@@ -9,8 +9,9 @@ const (
 	fractionTerms = 50
 )
 
-// Tail returns P(Z > x) of a standard normal Z, with a relative error of at most 1e-12 if the
-// result is a normal float64 (x < 37.5).
+// Tail returns P(Z > x) for a standard normal Z: one minus the distribution function, but without its loss of digits
+// for large x. The relative error is at most 1e-12 for x < 37.5. For larger x the result is below the normal range of
+// float64; use [LogTail].
 func Tail(x float64) float64 {
 	if x < series {
 		return math.Erfc(x/math.Sqrt2) / 2
@@ -18,7 +19,7 @@ func Tail(x float64) float64 {
 	return math.Exp(LogTail(x))
 }
 
-// LogTail returns ln P(Z > x) of a standard normal Z, for every x.
+// LogTail returns ln P(Z > x) for a standard normal Z. Use it where [Tail] would be too small for float64.
 func LogTail(x float64) float64 {
 	if x < 0 {
 		return math.Log1p(-Tail(-x))
@@ -26,8 +27,8 @@ func LogTail(x float64) float64 {
 	return logDensity(x) + math.Log(mills(x))
 }
 
-// TailQuantile returns the z with P(Z > z) = p, to a few units in the last place. p must be in [0,
-// 1]; at the ends z is infinite. For other p it is NaN.
+// TailQuantile is the inverse of [Tail]: it returns the z with P(Z > z) = p, to a few units in the last place. p must
+// be in [0, 1]; for p = 0 and p = 1 the result is infinite. For other p it is NaN.
 func TailQuantile(p float64) float64 {
 	switch {
 	case p > 0.5:

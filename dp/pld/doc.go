@@ -1,6 +1,6 @@
-// Package pld is a certified tight accountant. Its answers are intervals that are proved to contain
-// the ε of a composition of sampled Gaussian mechanisms at a given δ, or its δ at a given ε, in
-// float64. Ask the zero [Accountant] for the cost of rounds, and claim the upper end.
+// Package pld computes the ε of many rounds of DP-SGD at a given δ, or their δ at a given ε, by privacy loss
+// distributions. Each answer is a narrow interval that is proved to contain the true value, also with the rounding
+// errors of float64. Ask the zero [Accountant] for the cost of rounds, and claim the upper end.
 //
 // # What is accounted
 //

@@ -10,28 +10,30 @@ import (
 	"proactivedp/dp"
 )
 
-// These are the ranges, ends included, of the noise multiplier, the sample rate, the number of rounds,
-// δ and ε that an [Accountant] covers, and the default of its accuracy.
+// These are the limits of what an [Accountant] covers: of the noise multiplier, the sample rate, the number of
+// rounds, δ and ε. The limits themselves are covered. For values outside, it returns an error.
 const (
 	MinSigma, MaxSigma = 0.05, 1e6
 	MinRate            = 1e-12
 	MaxRounds          = 1e12
 	MinDelta           = 1e-100 // least δ; δ must also be below 1
 	MaxEpsilon         = 1e6
-	// DefaultAccuracy is the default of [Accountant].Accuracy: the width of an interval divided by its upper end.
+	// DefaultAccuracy is the width of an [Accountant]'s interval, divided by the interval's upper end, if you do not
+	// ask for another one in Accuracy.
 	DefaultAccuracy = 1e-3
 	minAccuracy     = 1e-6
 )
 
-// Accountant is the tightest accountant of this module: it returns intervals that are proved to contain the true ε or
-// δ. The zero value is ready to use.
+// Accountant is the tightest accountant of this module, and the one to use for a guarantee: it returns an interval
+// that is proved to contain the true ε or δ. Claim the upper end. The zero value is ready to use.
 type Accountant struct {
-	// Accuracy is the requested relative width of the interval, in [1e-6, 0.5]; 0 means
+	// Accuracy is the requested width of the interval, divided by its upper end. It is in [1e-6, 0.5]; 0 means
 	// DefaultAccuracy. The interval is wider if this accuracy would take more than about a second.
 	Accuracy float64
-	// UpperEnd leaves out the lower end of the interval in cases where it needs a separate computation: fixed-size
-	// samples, shuffled batches, allocation, groups, and rounds together with releases other than Gaussian noise. The
-	// Bound is then of kind dp.Upper. Set UpperEnd to save time, for example in a search.
+	// UpperEnd asks only for the upper end of ε or δ, which is the guarantee. Set it to save time, for example in a
+	// search. The lower end is then left out where it needs a separate computation, and the Bound is of kind
+	// dp.Upper. This is so for fixed-size samples, shuffled batches, allocation, groups, and rounds together with
+	// releases other than Gaussian noise.
 	UpperEnd bool
 }
 
@@ -40,8 +42,9 @@ var _ dp.Accountant = Accountant{}
 // Name returns "pld".
 func (Accountant) Name() string { return "pld" }
 
-// Epsilon returns the ε of the events at δ in [MinDelta, 1), as dp.Accountant requires. The Bound is of kind dp.Exact
-// if a closed form exists, dp.Upper if no lower end is known or wanted (see UpperEnd), and otherwise dp.Interval.
+// Epsilon returns the ε of the events at δ in [MinDelta, 1), as dp.Accountant requires. The Bound is usually an
+// interval (dp.Interval). It is dp.Exact if a formula gives ε, and dp.Upper if no lower end is known or wanted (see
+// UpperEnd).
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	bad := dp.CheckDelta(delta, MinDelta)
 	if delta > 0 && delta < MinDelta {
@@ -67,8 +70,8 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 }
 
 // Delta returns the δ of the events at ε in [0, MaxEpsilon], as dp.Accountant requires. The Bound has the same kind
-// as that of Epsilon, with one exception: if a closed form exists but δ is too small for a normal float64, the kind
-// is dp.Upper. The reported δ is never 0.
+// as that of Epsilon, with one exception: if a formula gives δ but δ is too small for a normal float64, the kind is
+// dp.Upper. The reported δ is never 0.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	bounds, err := a.deltas(ctx, events, []float64{epsilon}, maxWork, unlimited)
 	if err != nil {
@@ -77,10 +80,10 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	return bounds[0], nil
 }
 
-// Profile returns the δ of the events for each of the given epsilons, as Delta does. epsilons must be in increasing
-// order; equal values may repeat. It takes about a second for any number of ε: if the full accuracy would take
-// longer, the intervals are wider. Values above MaxEpsilon are left out, so the result may be shorter than epsilons.
-// If all values are above it, the error wraps dp.ErrNotCovered.
+// Profile returns the δ of the events for each of the given epsilons, like many calls of Delta but faster. Use it for
+// a curve of δ over ε. epsilons must be in increasing order; equal values may repeat. It takes about a second for any
+// number of ε: if the full accuracy would take longer, the intervals are wider. Values above MaxEpsilon are left out,
+// so the result may be shorter than epsilons. If all values are above it, the error wraps dp.ErrNotCovered.
 func (a Accountant) Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
 	if !slices.IsSorted(epsilons) {
 		return nil, errors.New("the epsilons of a profile must not decrease")

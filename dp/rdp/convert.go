@@ -7,14 +7,16 @@ import (
 	"proactivedp/dp"
 )
 
-// Epsilon converts Rényi differential privacy to (ε, δ). If the Rényi divergence of order α of a release
-// is at most τ (tau), the release is (ε, δ)-differentially private for the returned ε ≥ 0:
+// Epsilon converts Rényi differential privacy of one order to (ε, δ). If the Rényi divergence of order alpha of a
+// release is at most tau, the release is (ε, delta)-differentially private for the returned ε ≥ 0. With α = alpha, τ
+// = tau and δ = delta it is
 //
 //	ε = τ + log(1 - 1/α) - log(δα)/(α-1)
 //
-// rounded up (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020,
-// Proposition 12 of arXiv 2004.00010; Balle et al., "Hypothesis Testing Interpretations and Rényi
-// Differential Privacy", AISTATS 2020). α must be in (1, 1e10], tau at least 0 and δ in (0, 1).
+// rounded up (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020, Proposition
+// 12 of arXiv 2004.00010; Balle et al., "Hypothesis Testing Interpretations and Rényi Differential Privacy", AISTATS
+// 2020). Each order gives a valid ε; [Accountant.Epsilon] finds the order with the least. α must be in (1, 1e10], tau
+// at least 0 and δ in (0, 1).
 func Epsilon(alpha, tau, delta float64) (float64, error) {
 	if err := errors.Join(CheckOrder(alpha), dp.CheckNotNegative("divergence", tau),
 		dp.CheckDelta(delta, 0)); err != nil {
@@ -32,8 +34,9 @@ func epsilon(alpha, tau, delta float64) float64 {
 	return max(0, tau+gain+price+rounding*(tau+math.Abs(gain)+(math.Abs(math.Log(delta))+math.Log(alpha))/a))
 }
 
-// Delta converts Rényi differential privacy to (ε, δ). If the Rényi divergence of order α of a release is at most τ
-// (tau), the release is (ε, δ)-differentially private for the given ε and the returned δ in (0, 1]:
+// Delta converts Rényi differential privacy of one order to (ε, δ). If the Rényi divergence of order alpha of a
+// release is at most tau, the release is (epsilon, δ)-differentially private for the returned δ in (0, 1]. With α =
+// alpha, τ = tau and ε = epsilon it is
 //
 //	δ = e^((α-1)(τ-ε)) · (1 - 1/α)^(α-1) / α
 //

@@ -7,14 +7,15 @@ import (
 	"proactivedp/dp"
 )
 
-// Divergence returns the Rényi divergence of order alpha in (1, 1e10] of one round with sample rate q in
-// (0, 1] and noise multiplier sigma, for the worst neighbours. The relative error is 1e-11, and the result
-// is not rounded up. The error wraps dp.ErrNotCovered for what [Accountant] does not cover.
+// Divergence returns the Rényi divergence of one round of DP-SGD, of order alpha in (1, 1e10], with sample rate q in
+// (0, 1] and noise multiplier sigma. It is the divergence between the releases of two neighbouring data sets that are
+// worst. Divergences of rounds add up, and [Epsilon] converts the sum to ε. The relative error is 1e-11, and the
+// result is not rounded up. The error wraps dp.ErrNotCovered for what [Accountant] does not cover.
 //
-// The result is the divergence of a dominating pair, two distributions that are at least as far apart as
-// the releases of any neighbours; the package comment lists these pairs. Under Poisson sampling, some
-// neighbours have exactly this pair, so the result is exact. Under fixed-size sampling, it is exact in
-// each direction for a single round, but no neighbours attain it in several rounds.
+// The result is the divergence of a dominating pair, two distributions that are at least as far apart as the releases
+// of any neighbours; the package comment lists these pairs. Under Poisson sampling, some neighbours have exactly this
+// pair, so the result is exact. Under fixed-size sampling, it is exact in each direction for a single round, but no
+// neighbours attain it in several rounds.
 func Divergence(sampling dp.Sampling, adjacency dp.Adjacency, q, sigma, alpha float64) (float64, error) {
 	// Proof that the pair of Poisson sampling under replace-one adjacency dominates.
 	//

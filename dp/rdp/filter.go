@@ -15,20 +15,21 @@ import (
 	"proactivedp/rng"
 )
 
-// Limits are the parameters of a [Filter]: the budget (ε, δ) and the Rényi orders. Choose them before
-// the first release, without looking at the records, and write them down: the guarantee holds only for
-// limits that were fixed beforehand.
+// Limits are the parameters of a [Filter], a privacy budget for rounds that are chosen during a training: the budget
+// (ε, δ) and the Rényi orders by which the filter counts. Choose them before the first release, without looking at
+// the records, and write them down: the guarantee holds only for limits that were fixed beforehand.
 type Limits struct {
 	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of the budget, for all rounds together
 	Delta   float64 `json:"delta"`   // δ in (0, 1) of the budget, for all rounds together
 
-	// Orders are the Rényi orders α that the filter uses: 1 to MaxOrders different numbers in (1, 1e10]. Each of m
-	// orders gets the share δ/m of δ. Validate refuses an order that would let no round through with this share.
-	// [PlannedOrder] returns the best single order for a plan.
+	// Orders are the Rényi orders α by which the filter counts: 1 to MaxOrders different numbers in (1, 1e10]. Use
+	// one order, from [PlannedOrder], if you have a plan of the rounds. Use several if the rounds may turn out
+	// differently: a round passes if it fits at any of the orders, but with m orders each has only the share δ/m of
+	// δ. Validate refuses an order that would let no round through with this share.
 	Orders []float64 `json:"orders"`
 }
 
-// MaxOrders is the largest number of Rényi orders that a Filter may use.
+// MaxOrders is the largest number of Rényi orders that [Limits].Orders of a [Filter] may list.
 const MaxOrders = 64
 
 // Validate returns one error that lists every field of l outside its range.
@@ -61,19 +62,19 @@ func (l Limits) budget(alpha float64) float64 {
 	return (math.Log(l.share()) - logDelta(alpha, 0, l.Epsilon)) / (alpha - 1)
 }
 
-// Needs returns the least ε, rounded up, at which a filter with this δ and these orders would let all the
-// events through. Each of m orders α gives an ε, Epsilon(α, τ, δ/m), where τ is the sum of the events'
-// Rényi divergences of order α; Needs returns the smallest. For rounds that were chosen from earlier
-// results, this ε is no guarantee: only the ε that was fixed beforehand is one. Errors are those of
-// [NewFilter] and [Accountant].
+// Needs returns the least ε, rounded up, at which a filter with this δ and these orders would let all the events
+// through. l.Epsilon does not matter. Use it to choose the ε of a filter for a plan. With m orders, it is the least
+// Epsilon(α, τ, δ/m) over the orders α, where τ is the sum of the events' Rényi divergences of order α. If rounds
+// were already chosen from earlier results, the returned ε is no guarantee: only an ε that was fixed beforehand is
+// one. Errors are those of [NewFilter] and [Accountant].
 func (l Limits) Needs(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).needs)
 }
 
-// Used returns the fraction of the filter's budget that the events use, up to rounding. For each order, it
-// divides the events' sum of Rényi divergences by the largest sum that the order lets through, and returns
-// the smallest quotient. A filter refuses the events if the result is above 1. Twice as many rounds use
-// twice the fraction. Errors are those of Needs.
+// Used returns the fraction of the budget of a filter with these limits that the events use, up to rounding. If it is
+// above 1, the filter would refuse the events. Twice as many rounds use twice the fraction. It is the least fraction
+// over the orders: the events' sum of Rényi divergences of the order, divided by the largest sum that the order lets
+// through. Errors are those of Needs.
 func (l Limits) Used(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).used)
 }
@@ -115,23 +116,24 @@ var ErrBudgetSpent = errors.New("budget spent")
 // the least ε of all orders at the end, each at the whole δ, would be wrong: a test has a mechanism with
 // 1.99 times that δ.
 
-// Filter is a tight budget for rounds that are chosen during a training. Noise, rate and clipping norm of
-// every round, and when to stop, may depend on all earlier releases. Everything that passes the filter is
-// (ε, δ)-private, whenever the training ends.
+// Filter is a privacy budget (ε, δ) for rounds that are chosen during a training. The noise, the rate and the
+// clipping norm of every round, and when to stop, may depend on all earlier releases. Call [Filter.Spend] before each
+// release: it refuses rounds that would exceed the budget. Everything that passes the filter is together (ε,
+// δ)-private, whenever the training ends.
 //
-// The filter adds up τ(α), the Rényi divergences of order α of all rounds. With m orders, it lets a round
-// through if at least one order α satisfies, with that round, Epsilon(α, Σ τ(α), δ/m) ≤ ε. For one order,
-// the guarantee is proved by Feldman, Zrnic 2021 ("Individual Privacy Accounting via a Rényi Filter",
-// Theorem 3.1) and Lécuyer 2021 ("Practical Privacy Filters and Odometers with Rényi DP", Theorem 1). With
-// one order, δ is not divided, and a round costs the same as in [Accountant] at that order.
+// The filter adds up τ(α), the Rényi divergences of order α of all rounds. With m orders, it lets a round through if
+// at least one order α satisfies, with that round, Epsilon(α, Σ τ(α), δ/m) ≤ ε. For one order, the guarantee is
+// proved by Feldman, Zrnic 2021 ("Individual Privacy Accounting via a Rényi Filter", Theorem 3.1) and Lécuyer 2021
+// ("Practical Privacy Filters and Odometers with Rényi DP", Theorem 1). With one order, δ is not divided, and a round
+// costs the same as in [Accountant] at that order.
 //
-// If several clients hold a record, all of them share one filter, and every round of each client must pass
-// it before it is released. All rounds of one run have the same mechanism. So the filter refuses rounds of another
-// mechanism, for example with another σ, that name the noise of a run it has let through. Events that do not name
-// their noise are assumed to have independent noise.
+// If several clients hold a record, all of them share one filter, and every round of each client must pass it before
+// it is released. All rounds of one run have the same mechanism. So the filter refuses rounds of another mechanism,
+// for example with another σ, that name the noise of a run it has let through. Events that do not name their noise
+// are assumed to have independent noise.
 //
-// Make a Filter with [NewFilter]. Methods of any other Filter return an error or panic. A Filter is not
-// safe for concurrent use.
+// Make a Filter with [NewFilter]. Methods of any other Filter return an error or panic. A Filter is not safe for
+// concurrent use.
 type Filter struct {
 	limits Limits
 	spent  []float64 // Σ τ at each order, rounded up
@@ -144,7 +146,8 @@ type Filter struct {
 	lastDivergences []float64
 }
 
-// NewFilter returns a filter with these limits, of which nothing is spent. The error is that of [Limits.Validate].
+// NewFilter returns a filter, a privacy budget for rounds that are chosen during a training, with these limits.
+// Nothing of it is spent. The error is that of [Limits.Validate].
 func NewFilter(l Limits) (*Filter, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -161,8 +164,8 @@ func (f *Filter) Limits() Limits {
 }
 
 // Needs returns the least ε at which a filter with the same δ and orders would have let through all rounds so far;
-// see [Limits.Needs]. It is 0 before the first round. It shows how much of the budget is used. It is not a guarantee;
-// for that see [Filter.Guarantee].
+// see [Limits.Needs]. It is 0 before the first round. Show it as the part of ε that is used. It is not a guarantee
+// for the rounds so far; for that see [Filter.Guarantee].
 func (f *Filter) Needs() float64 {
 	if f.kind.Sampling == "" {
 		return 0
@@ -173,9 +176,9 @@ func (f *Filter) Needs() float64 {
 // Used returns the fraction of the budget, in [0, 1], that the rounds have used so far; see [Limits.Used].
 func (f *Filter) Used() float64 { return f.used(f.spent) }
 
-// Guarantee returns the bound for everything that the filter lets through: the filter's ε at its δ. The bound holds
-// however the rounds were chosen, and is the same if only a part of the budget is spent. Adjacency and sampling are
-// those of the rounds, and empty before the first round.
+// Guarantee returns the bound to publish for everything that the filter lets through: the filter's ε at its δ. The
+// bound holds however the rounds were chosen, and is the same if only a part of the budget is spent. Adjacency and
+// sampling are those of the rounds, and empty before the first round.
 func (f *Filter) Guarantee() dp.Bound {
 	if err := f.made(); err != nil {
 		panic(err) // otherwise ε = 0 would be claimed
@@ -187,11 +190,12 @@ func (f *Filter) Guarantee() dp.Bound {
 	}
 }
 
-// FilterName is the value of dp.Bound.Accountant in the guarantee of a Filter.
+// FilterName is the name of the accountant, dp.Bound.Accountant, in the guarantee of a [Filter].
 const FilterName = "rdp-filter"
 
-// Spend adds the cost of the events to the spent budget, or refuses all of them and changes nothing. Call it before
-// the rounds are released. Recorded rounds that never ran still count. The error wraps
+// Spend adds the cost of the events to the spent budget. Call it before the rounds are released. If it returns an
+// error, nothing is recorded, and the rounds must not be released. Recorded rounds that never ran still count. The
+// error wraps
 //
 //   - ErrBudgetSpent, if the events would exceed the budget;
 //   - dp.ErrNotCovered, if [Accountant] does not cover them, or if their sampling or adjacency differs from that of
@@ -245,8 +249,8 @@ func (f *Filter) ownNoise(events []dp.Event) (map[rng.Name]dp.Event, error) {
 	return runs, nil
 }
 
-// Remaining returns how many rounds equal to e the filter would let through now, at most 2^53. It ignores e.Count.
-// Errors are those of Spend, except ErrBudgetSpent.
+// Remaining returns how many more rounds like e (its Count is ignored) fit into the budget now, at most 2^53. It does
+// not spend anything. Errors are those of Spend, except ErrBudgetSpent.
 func (f *Filter) Remaining(ctx context.Context, e dp.Event) (int, error) {
 	if err := f.made(); err != nil {
 		return 0, err
@@ -329,10 +333,10 @@ func (f *Filter) needs(spent []float64) float64 {
 	return least
 }
 
-// PlannedOrder returns the Rényi order to use in a filter with one order, to six digits. At this order the
-// plan can be repeated most often before the budget (ε, δ) is used up. It depends only on ε > 0, δ and the
-// plan, not on results, so you can fix it before the first release. Only the ratios of the events' counts
-// matter. Errors are those of [Accountant].
+// PlannedOrder returns the Rényi order for a [Filter] with one order, to six digits. It is the best one for rounds
+// like those of plan: with it the plan can be repeated most often before the budget (ε, δ) is used up. It depends
+// only on ε > 0, δ and the plan, not on results, so you can fix it before the first release. Only the ratios of the
+// events' counts matter. Errors are those of [Accountant].
 func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) (float64, error) {
 	wrong := errors.Join(dp.CheckNotNegative("epsilon", epsilon), dp.CheckDelta(delta, 0))
 	if epsilon == 0 {

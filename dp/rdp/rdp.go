@@ -1,15 +1,14 @@
-// Package rdp implements Rényi differential privacy (Mironov, "Rényi Differential Privacy", CSF 2017) for
-// rounds of noisy sums over sampled records. It computes the exact Rényi divergence of the worst pair of
-// neighbours at every real order, adds up divergences over rounds, and has an accountant that uses the
-// best of all orders.
+// Package rdp computes the privacy cost of DP-SGD by Rényi differential privacy (Mironov, "Rényi Differential
+// Privacy", CSF 2017). For a round, it computes the exact Rényi divergence of any real order between the releases of
+// the worst two neighbouring data sets. Divergences add up over rounds, and the [Accountant] converts the sum to ε at
+// the best order. The package also has a [Filter]: a privacy budget for rounds that are chosen from earlier results.
 //
-// To begin, ask the zero [Accountant] for the ε of rounds that were fixed beforehand. If rounds are chosen
-// by earlier results, use a [Filter]. [Divergence] is the divergence of one round at one order. [Epsilon]
-// and [Delta] convert an order's sum to (ε, δ).
+// To begin, ask the zero [Accountant] for the ε of rounds that were fixed beforehand. If rounds are chosen by earlier
+// results, use a [Filter]. [Divergence] is the divergence of one round at one order. [Epsilon] and [Delta] convert an
+// order's sum to (ε, δ).
 //
-// The worst pairs depend on the sampling and the adjacency. Here the clipping norm C is 1, q is the sample
-// rate and σ the noise multiplier. One record changes the sum by at most 1, or by at most 2 if it is
-// replaced.
+// The worst pairs depend on the sampling and the adjacency. Here the clipping norm C is 1, q is the sample rate and σ
+// the noise multiplier. One record changes the sum by at most 1, or by at most 2 if it is replaced.
 //
 //   - Poisson sampling, add-or-remove: (1-q)N(0,σ²) + qN(1,σ²) against N(0,σ²). That one dimension
 //     and this order suffice is proved in Mironov, Talwar, Zhang, "Rényi Differential Privacy of
@@ -21,8 +20,8 @@
 //     Wherever the two were compared, its divergence is below the bound of Wang, Balle,
 //     Kasiviswanathan (arXiv 1808.00087, Theorem 27).
 //
-// The noise multiplier σ is relative to C under both adjacencies. Some authors define it relative to 2C,
-// the most that replacing a record can change. For the same noise, their σ is half of this σ.
+// The noise multiplier σ is relative to C under both adjacencies. Some authors define it relative to 2C, the most
+// that replacing a record can change. For the same noise, their σ is half of this σ.
 package rdp
 
 import (
@@ -35,11 +34,11 @@ import (
 	"proactivedp/dp"
 )
 
-// These are the limits of the noise multiplier and the sample rate for which the [Accountant] has an
-// answer. Outside of them, its error wraps dp.ErrNotCovered.
+// These are the limits of the noise multiplier and the sample rate that the [Accountant] covers. Outside of them, its
+// error wraps dp.ErrNotCovered.
 const (
 	MinSigma, MaxSigma = 0.1, 1e6 // limits of the noise multiplier σ
-	MinRate            = 1e-30    // limit of the sample rate q
+	MinRate            = 1e-30    // least sample rate q
 )
 
 // The range of orders that are searched, by their distance from 1.
@@ -48,22 +47,20 @@ const (
 	maxExcess = 1e10
 )
 
-// Accountant adds up the Rényi divergences of rounds and converts the sum to ε or δ at the best order. Its
-// Bounds are of kind dp.Upper.
+// Accountant computes ε and δ by Rényi differential privacy: it adds up the Rényi divergences of rounds, for every
+// order, and converts the sum to ε or δ at the best order. Its Bounds are of kind dp.Upper.
 //
-// It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples under
-// replace-one. It also covers releases that are not rounds (dp.Other), alone or together with rounds. All events
-// must have the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered
-// for other pairs of sampling and adjacency, events of different pairs, no events, σ outside [MinSigma,
-// MaxSigma], and q below MinRate.
+// It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples under replace-one.
+// It also covers releases that are not rounds (dp.Other), alone or together with rounds. All events must have the
+// same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered for other pairs of
+// sampling and adjacency, events of different pairs, no events, σ outside [MinSigma, MaxSigma], and q below MinRate.
 //
-// If there are more than 768 different rounds, similar rounds are grouped, and each group is counted at a
-// common bound. This overstates the cost. In one measurement, with rates that differ by a factor of 16 and
-// noise by a factor of 4, the excess at orders below 10 was at most 3 % under add-or-remove and 36 % under
-// replace-one.
+// If there are more than 768 different rounds, similar rounds are grouped, and each group is counted at a common
+// bound. This overstates the cost. In one measurement, with rates that differ by a factor of 16 and noise by a factor
+// of 4, the excess at orders below 10 was at most 3 % under add-or-remove and 36 % under replace-one.
 type Accountant struct {
-	// Orders restricts the search to these orders, each in (1, 1e10]. Use it to compare with accountants
-	// that have a fixed list of orders. If it is empty, all orders are searched.
+	// Orders restricts the search for the best order to these orders, each in (1, 1e10]. Set it only to compare with
+	// another library, whose accountant has a fixed list of orders. If it is empty, all orders are searched.
 	Orders []float64
 }
 
@@ -72,8 +69,8 @@ var _ dp.Accountant = Accountant{}
 // Name returns "rdp".
 func (Accountant) Name() string { return "rdp" }
 
-// Epsilon returns the ε of the events at the given δ, as dp.Accountant requires. It is the least value over the Rényi
-// orders that the function [Epsilon] returns.
+// Epsilon returns the ε of the events at the given δ, as dp.Accountant requires. Each Rényi order gives an ε by the
+// function [Epsilon]; the result is the least of them.
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	events, spent := withoutDelta(events)
 	r, b, err := a.release(events, dp.CheckDelta(delta, 0))
@@ -97,8 +94,8 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return b, nil
 }
 
-// Delta returns the δ of the events at the given ε, as dp.Accountant requires. It is the least value over the Rényi
-// orders that the function [Delta] returns, and at least the smallest positive float64.
+// Delta returns the δ of the events at the given ε, as dp.Accountant requires. Each Rényi order gives a δ by the
+// function [Delta]; the result is the least of them, and at least the smallest positive float64.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	events, spent := withoutDelta(events)
 	r, b, err := a.release(events, dp.CheckNotNegative("epsilon", epsilon))

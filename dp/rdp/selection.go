@@ -10,26 +10,29 @@ import (
 	"proactivedp/rng"
 )
 
-// Selection is private selection: run a random number of independent trials, each with the same privacy
-// cost, and release only the best one and its score. A trial may draw at random what it tries, for example
-// one of several settings. The guarantee does not cover anything else that is shown, such as the number of
-// trials or the results of other trials.
+// Selection is private selection, for example of settings: run a random number of independent trials, each with the
+// same privacy cost, and release only the best one and its score. It costs less than all trials together would.
+// [Selection.Draw] draws the number of trials, and [Selection.Epsilon] returns the cost. A trial may draw at random
+// what it tries, for example one of several settings. The guarantee does not cover anything else that is shown, such
+// as the number of trials or the results of other trials.
 //
-// The number of trials K has the truncated negative binomial distribution, with parameters η (Shape) and γ
-// (Gamma): for k ≥ 1
+// The number of trials K has the truncated negative binomial distribution, with parameters η (Shape) and γ (Gamma):
+// for k ≥ 1
 //
 //	P[K = k] ∝ (1-γ)^k · Π_{l=0}^{k-1} (l+η)/(l+1)
 //
-// It is geometric for η = 1 and logarithmic for η → 0 (Papernot and Steinke, "Hyperparameter Tuning with
-// Rényi Differential Privacy", ICLR 2022, arXiv 2110.03620, Definition 1; Liu and Talwar, "Private
-// Selection from Private Candidates", STOC 2019, for η = 1).
+// It is geometric for η = 1 and logarithmic for η → 0 (Papernot and Steinke, "Hyperparameter Tuning with Rényi
+// Differential Privacy", ICLR 2022, arXiv 2110.03620, Definition 1; Liu and Talwar, "Private Selection from Private
+// Candidates", STOC 2019, for η = 1).
 type Selection struct {
-	Shape float64 `json:"shape"` // parameter η of the number of trials, in [0, MaxShape], with η·log(1/γ) at most 700
-	Gamma float64 `json:"gamma"` // parameter γ of the number of trials, in [MinGamma, 1)
+	// Shape is the parameter η of the distribution of the number of trials, in [0, MaxShape], with η·log(1/γ) at most
+	// 700.
+	Shape float64 `json:"shape"`
+	Gamma float64 `json:"gamma"` // parameter γ of that distribution, in [MinGamma, 1); a smaller γ means more trials
 }
 
-// MaxShape is the largest shape η of a Selection, and MinGamma its least γ. In addition, η·log(1/γ) must
-// be at most 700: otherwise float64 cannot hold the probability that only one trial runs.
+// MaxShape is the largest parameter η (Shape) of a [Selection], and MinGamma the least parameter γ (Gamma). In
+// addition, η·log(1/γ) must be at most 700: otherwise float64 cannot hold the probability that only one trial runs.
 const (
 	MaxShape    = 64
 	MinGamma    = 1e-6
@@ -69,8 +72,8 @@ func (s Selection) first() float64 {
 	return s.Shape * (1 - s.Gamma) / math.Expm1(s.Shape*l)
 }
 
-// Draw returns a random number of trials, K. The stream must be from a secret root, because whoever knows
-// K may learn more than the guarantee covers. Draw panics if s is not valid.
+// Draw returns a random number of trials to run, K ≥ 1. The stream must come from a secret seed, and K must stay
+// secret, because whoever knows K may learn more than the guarantee covers. Draw panics if s is not valid.
 func (s Selection) Draw(stream *rng.Stream) int {
 	if err := s.Validate(); err != nil {
 		panic(err)
@@ -106,10 +109,10 @@ func (s Selection) price(divergence func(alpha float64) float64) (always, overEx
 	return (1 + s.Shape) * min(least, l) * (1 + margin), max(0, math.Log(s.Mean())*(1+margin))
 }
 
-// Epsilon returns an upper bound on the ε, at δ in (0, 1), of a selection together with one more release. Each trial
-// of the selection releases the events trial. after lists the events of the other release, for example a training
-// with the selected setting; it may be empty. All events must have the same sampling and adjacency. Errors are those
-// of [Accountant.Epsilon], or say what is invalid in s.
+// Epsilon returns an upper bound on the ε, at delta in (0, 1), of a selection together with one more release. trial
+// lists the rounds of one trial. after lists the rounds of the other release, for example of the training with the
+// selected setting; it may be empty. All events must have the same sampling and adjacency. Errors are those of
+// [Accountant.Epsilon], or say what is invalid in s.
 func (s Selection) Epsilon(ctx context.Context, trial, after []dp.Event, delta float64) (dp.Bound, error) {
 	if err := s.Validate(); err != nil {
 		return dp.Bound{}, err
@@ -138,5 +141,5 @@ func (s Selection) Epsilon(ctx context.Context, trial, after []dp.Event, delta f
 	return b, nil
 }
 
-// SelectionName is the value of dp.Bound.Accountant in the guarantee of a Selection.
+// SelectionName is the name of the accountant, dp.Bound.Accountant, in the guarantee of a [Selection].
 const SelectionName = "rdp-selection"

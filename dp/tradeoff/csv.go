@@ -10,8 +10,8 @@ import (
 // Curves is a list of trade-off curves that are plotted together, or written into one CSV file.
 type Curves []Curve
 
-// WriteCSV writes a header and one row for each point. Each number has enough digits to read back the same
-// float64.
+// WriteCSV writes the curves as CSV: a header and one row for each point, with the curve's label and its α and β.
+// Each number has enough digits to read back the same float64.
 func (cs Curves) WriteCSV(w io.Writer) error {
 	number := decimal.Exactly
 	out := csv.NewWriter(w)

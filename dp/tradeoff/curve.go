@@ -2,19 +2,20 @@ package tradeoff
 
 import "proactivedp/dp"
 
-// Side says where a curve lies, compared with the true trade-off curve of a release.
+// Side says where a computed curve lies, compared with the true trade-off curve of a release (the least
+// false-negative rate of an attacker for each false-positive rate). A Lower curve is the safe one to publish.
 type Side string
 
 // These are the values of Side.
 const (
 	Exact         Side = "exact"         // the points lie on the true curve, to rounding
-	Lower         Side = "lower"         // the curve is nowhere above the true one, so it never promises too much
-	Upper         Side = "upper"         // the curve is nowhere below the true one
+	Lower         Side = "lower"         // the curve is nowhere above the true one: attackers do no better than it says
+	Upper         Side = "upper"         // the curve is nowhere below the true one: attackers may do better than it says
 	Approximation Side = "approximation" // the curve may lie on either side of the true one: no guarantee
 )
 
-// Label names a curve and describes it. Accountant, Adjacency and Sampling are empty if the curve does not belong to
-// a release.
+// Label names a curve and says where it comes from: the accountant that proves it, and the adjacency and sampling of
+// the rounds. These are empty if the curve is not computed from rounds, like that of a given (ε, δ).
 type Label struct {
 	Name       string       `json:"name"`
 	Side       Side         `json:"side"`
@@ -30,15 +31,15 @@ type Point struct {
 	Beta  float64 `json:"beta"`
 }
 
-// Curve holds points of a trade-off function, by increasing type I error α. Do not interpolate between the points of
-// a curve whose Side is Lower: the function is convex, so a straight line between two points may lie above it and
-// promise too much.
+// Curve holds points of a trade-off function, by increasing type I error α (an attacker's false-positive rate). Do
+// not draw straight lines between the points of a curve whose Side is Lower. The function is convex, so such a line
+// may lie above it and promise too much privacy.
 type Curve struct {
 	Label
 	Points []Point `json:"points"`
 }
 
-// Sample returns the curve of the function f: the points (α, f(α)) for the given type I errors α.
+// Sample returns the curve of a function such as [Gaussian]: the points (α, f(α)) for the type I errors in alphas.
 func Sample(label Label, f func(alpha float64) float64, alphas []float64) Curve {
 	points := make([]Point, len(alphas))
 	for i, a := range alphas {

@@ -8,20 +8,21 @@ import (
 	"proactivedp/dp"
 )
 
-// Paper describes a training for which the paper's Theorem Main gives trade-off curves, as in its
-// Appendix "Interpreting Theorem Main in the f-DP Framework": rounds of constant size, Poisson
-// sampling, add-or-remove adjacency, and at most K gradient computations on N records (k = K/N epochs).
+// Paper describes a training for which the paper's Theorem Main gives (ε, δ) guarantees, and so trade-off curves, as
+// in its Appendix "Interpreting Theorem Main in the f-DP Framework". The training has rounds of constant batch size,
+// Poisson sampling, add-or-remove adjacency, and at most K gradient computations on N records (k = K/N epochs).
 type Paper struct {
 	N     int     // number of records N, at least 2
 	K     float64 // largest number of gradient computations, at least 1
 	Sigma float64 // noise multiplier σ, above √2
-	// Gamma returns γ(σ, ε/k) of Theorem Main, as closedform.GammaAt does.
+	// Gamma returns the constant γ of Theorem Main at noise multiplier sigma, for x = ε/k. Set it to a function that
+	// calls closedform.GammaAt.
 	Gamma func(sigma, x float64) (float64, error)
 }
 
-// RoundsFor returns the least number of rounds T for which the paper's Theorem Main gives this ε. By its
-// condition (minT), that is γk²/ε, rounded up, for k epochs and the theorem's constant γ. ε must be
-// positive.
+// RoundsFor returns the least number of rounds T for which the paper's Theorem Main gives the guarantee ε = epsilon.
+// By the theorem's condition on T, that is γk²/ε, rounded up, for k epochs and the theorem's constant γ. epsilon must
+// be positive.
 func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon", epsilon)); err != nil {
 		return 0, err
@@ -29,10 +30,10 @@ func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 	return p.rounds(epsilon)
 }
 
-// AtRounds returns up to n guarantees (ε, δ) that the paper's Theorem Main gives for the given number of rounds T >
-// 0. It tries n values of ε below 0.5, in geometric progression. For each ε for which the theorem applies, it returns
-// the least δ. The list may be empty. [Guarantees.At] turns it into a trade-off curve, which approximates the paper's
-// ĥ_{σ,T} from below. n must be in [1, MaxGuarantees].
+// AtRounds returns up to n guarantees (ε, δ) that the paper's Theorem Main gives for a training with the given number
+// of rounds T > 0. It tries n values of ε below 0.5, in geometric progression. For each ε for which the theorem
+// applies, it returns the least δ. The list may be empty. [Guarantees.At] turns it into a trade-off curve, which
+// approximates the curve ĥ_{σ,T} of the paper from below. n must be in [1, MaxGuarantees].
 func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("rounds", rounds), checkCount(n)); err != nil {
 		return nil, err
@@ -43,9 +44,10 @@ func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	})
 }
 
-// ForAllRounds returns up to n guarantees (ε, δ) of the paper's Theorem Main. Each of them holds for every number of
-// rounds T from RoundsFor(target) to K. The list may be empty. [Guarantees.At] turns it into a trade-off curve, which
-// approximates the paper's g_{σ,ε_target} from below. The target ε must be positive, and n in [1, MaxGuarantees].
+// ForAllRounds returns up to n guarantees (ε, δ) of the paper's Theorem Main, each of which holds for every number of
+// rounds T from RoundsFor(target) to K. Use it for a training that is planned for the ε target but may have more
+// rounds. The list may be empty. [Guarantees.At] turns it into a trade-off curve, which approximates the curve
+// g_{σ,ε_target} of the paper from below. The target must be positive, and n in [1, MaxGuarantees].
 func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon target", target), checkCount(n)); err != nil {
 		return nil, err
@@ -53,8 +55,9 @@ func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	return p.guarantees(target, n, func(float64) (bool, error) { return true, nil })
 }
 
-// Label returns the [Label] of a curve from [Paper.AtRounds] or [Paper.ForAllRounds], with the given name. It says
-// that the curve is a lower one, proved by the closed form for Poisson sampling under add-or-remove adjacency.
+// Label returns the [Label] for a curve that is made of the guarantees of [Paper.AtRounds] or [Paper.ForAllRounds].
+// It says that the curve is a Lower one, proved by the paper's closed form for Poisson sampling under add-or-remove
+// adjacency.
 func (Paper) Label(name string) Label {
 	return Label{name, Lower, "closed-form", dp.AddOrRemove, dp.Poisson}
 }

@@ -9,15 +9,16 @@ import (
 	"proactivedp/dp"
 )
 
-// Profile says at which ε [Training] asks the accountant for δ: at Epsilons equidistant points. They run from 0 to
-// the ε that the accountant returns for δ = SmallestDelta.
+// Profile is an argument of [Training]: at which values of ε it asks the accountant for δ, in order to build curves
+// from them. There are Epsilons equidistant values, from 0 to the ε that the accountant returns for δ =
+// SmallestDelta. More values give a curve closer to the true one and take longer.
 type Profile struct {
 	SmallestDelta float64 // the smallest δ of the curve, in (0, 1)
 	Epsilons      int     // number of ε values, in [2, MaxGuarantees]
 }
 
-// Training returns the trade-off curves of a release at the given type I errors (alphas; see [Alphas]). They follow
-// from the δ that the accountant a computes at many ε, and are named after a:
+// Training returns the trade-off curves of the rounds events at the given type I errors (alphas; see [Alphas]). They
+// follow from the δ that the accountant a computes at many ε, and are named after a:
 //
 //   - a Lower curve, from the δ that the accountant proves to be sufficient;
 //   - an Upper curve, if the accountant also proves a lower end of δ;
@@ -60,8 +61,9 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 	return curves, nil
 }
 
-// Profiler is an accountant that can return δ for many ε in one call, which is faster than one call for each ε.
-// [Training] calls Profile with epsilons in increasing order.
+// Profiler is an accountant that can return δ for many ε in one call, which is faster than one call for each ε; the
+// accountant of package pld is one. [Training] uses its method Profile, with epsilons in increasing order, and
+// otherwise calls Delta.
 type Profiler interface {
 	Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error)
 }

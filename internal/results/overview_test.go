@@ -178,7 +178,7 @@ func TestCommittedResultsAreAPage(t *testing.T) {
 			t.Errorf("the page lacks %s", name)
 		}
 	}
-	if !strings.Contains(page, "<em>An accuracy</em>") {
+	if !strings.Contains(page, "<em>The paper states an accuracy.</em>") {
 		t.Error("the rule of the verdicts is not in HTML")
 	}
 	at := 0 // of the last figure that was found

@@ -150,7 +150,7 @@ func (l seriesList) better(c paper.Claim) string {
 		_, err := seriesList{s}.stated(c.Epsilon)
 		return err == nil
 	}), func(a, b series) int { return cmp.Compare(a.mean, b.mean) })
-	return fmt.Sprintf("another step size is better: η₀ = %g ends with %s", best.step.Eta0,
+	return fmt.Sprintf("another step size is better: with η₀ = %g, the accuracy is %s", best.step.Eta0,
 		report.SpreadText(best.mean, best.sd, len(best.ends)))
 }
 

@@ -53,18 +53,20 @@ type Finding struct {
 const margin = 0.005 + 0.01
 
 // Rule is a text in Markdown for pages of results. It explains when a statement of the paper counts as reproduced.
-var Rule = fmt.Sprintf(`Each statement of the paper is compared with our result, a mean over seeds. There are four kinds of statements:
+var Rule = fmt.Sprintf(`A verdict compares a statement of the paper with the result of this program, a mean over seeds. It depends on the kind of
+the statement:
 
-- *An accuracy* is reproduced if ours differs by at most %[1]g: the rounding of the paper's numbers and one percentage
-  point. If ours is higher than that, the verdict is “reproduced, and more”.
-- *A bound on the loss of accuracy*, with one step size, or on the accuracy that is left under noise, is reproduced if
-  our result keeps the bound, or misses it by at most %[1]g.
-- *A comparison* of two accuracies is reproduced if ours have the same order. There is no margin.
-- *A range of noise*: the paper says that the accuracy falls to a stated fraction somewhere in this range. This is
-  reproduced if our accuracy falls to this fraction within the range.
+- *The paper states an accuracy.* It is reproduced if the result here differs by at most %[1]g (one percentage point, and
+  the rounding of the paper's numbers). If the result here is higher, the verdict is “reproduced, and more”.
+- *The paper states that noise costs at most, or leaves at least, some accuracy.* This is reproduced if it is true here, or
+  missed by at most %[1]g. The trainings with and without noise must have the same step size.
+- *The paper states that one accuracy is higher than another.* This is reproduced if it is true here, without a margin.
+- *The paper states a range of noise in which the accuracy falls to some fraction.* This is reproduced if the accuracy falls
+  to this fraction in the same range here.
 
-A statement is undecided if our result is within one standard error of the limit, so that more seeds are needed. It is
-also undecided if one of the compared runs used synthetic data, fewer gradients than the paper, or another step size.`, margin)
+In each case there is a limit: the stated value with its margin, or the other accuracy. A statement is undecided if the
+result here is within one standard error of the limit, so that more seeds are needed. It is also undecided if a training used
+synthetic data or fewer gradients than the paper, or if compared trainings have different step sizes.`, margin)
 
 // ReadFindings returns a finding for every statement of the paper about a figure that the folder dir has, in the
 // order of the paper. It skips the figures in but.
@@ -266,11 +268,11 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 			unlike = "the training without noise has another step size"
 		}
 		loss, sd := plain.mean-of.mean, math.Hypot(plain.sd, of.sd)
-		side := "less"
+		verb := "loses"
 		if loss < 0 {
-			side = "more"
+			verb = "gains"
 		}
-		f.Ours = fmt.Sprintf("%s %s than %s", report.SpreadText(math.Abs(loss), sd, len(of.ends)), side,
+		f.Ours = fmt.Sprintf("%s %s (%s without noise)", verb, report.SpreadText(math.Abs(loss), sd, len(of.ends)),
 			report.Fixed(plain.mean, 4))
 		f.judge(c.Value.Value()+margin-loss, math.Hypot(plain.error(), of.error()))
 	case paper.Fails:
@@ -285,8 +287,8 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		if err := f.of(small, large); err != nil {
 			return f, err
 		}
-		f.Ours = fmt.Sprintf("%s, largest s %s", report.SpreadText(small.mean, small.sd, len(small.ends)),
-			report.SpreadText(large.mean, large.sd, len(large.ends)))
+		f.Ours = fmt.Sprintf("%s at s = %d, %s at s = %d", report.SpreadText(small.mean, small.sd, len(small.ends)), small.size,
+			report.SpreadText(large.mean, large.sd, len(large.ends)), large.size)
 		f.more(large, small)
 		if err := t.atOneEpsilon(&f, other); err != nil {
 			return f, err
@@ -299,7 +301,7 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		if err := f.of(low, high); err != nil {
 			return f, err
 		}
-		f.Ours = fmt.Sprintf("at least %s, below s = %d at most %s", report.Fixed(low.mean, 4), c.Size,
+		f.Ours = fmt.Sprintf("at least %s for s ≥ %d, at most %s for smaller s", report.Fixed(low.mean, 4), c.Size,
 			report.Fixed(high.mean, 4))
 		f.more(low, high)
 		if err := t.atOneEpsilon(&f, other); err != nil {
@@ -354,7 +356,7 @@ func (t *table) lossOf(c paper.Claim, all seriesList, other func(figure string) 
 		return of, base, nil // of another step size, which find says
 	}
 	steps.ends = steps.ends.by(func(s series) bool { return s.step == of.step })
-	steps.note = fmt.Sprintf("with the run without noise of the same step size (%sstep-size)", figure)
+	steps.note = fmt.Sprintf("compared with the training without noise that has the same step size (%sstep-size)", figure)
 	return of, steps, err
 }
 
@@ -375,9 +377,9 @@ func (t *table) plainIn(figure string, other func(figure string) (*table, error)
 func (t *table) unlike(other *table) string {
 	switch {
 	case other.data != t.data || other.synthetic != t.synthetic:
-		return other.figure + ", with which this is compared, is of other data"
+		return "it is compared with " + other.figure + ", which has other data"
 	case other.scale != t.scale:
-		return fmt.Sprintf("%s, with which this is compared, was run with %g of the paper's K", other.figure,
+		return fmt.Sprintf("it is compared with %s, which was run with %g of the paper's gradients", other.figure,
 			other.scale)
 	}
 	return ""
@@ -421,7 +423,7 @@ func (f *Finding) judge(slack, e float64) {
 	switch {
 	case f.Seeds == 1 && math.Abs(slack) < margin:
 		f.Verdict = Undecided
-		f.Why = fmt.Sprintf("one seed: the result is %s from the limit, and its standard error is unknown", report.Fixed(math.Abs(slack), 4))
+		f.Why = fmt.Sprintf("the result is %s from the limit, and with one seed its standard error is unknown", report.Fixed(math.Abs(slack), 4))
 	case math.Abs(slack) < e:
 		f.Verdict = Undecided
 		f.Why = fmt.Sprintf("the mean is %s from the limit, less than its standard error of %s: more seeds are needed",
@@ -442,7 +444,7 @@ func (t *table) atOneEpsilon(f *Finding, other func(figure string) (*table, erro
 	}
 	least, most, seeds, err := equal.sizesAtOneEpsilon()
 	if err == nil {
-		f.Why = fmt.Sprintf("at one σ only: at one certified ε, all sizes end between %s and %s (%s)", report.Fixed(least, 4),
+		f.Why = fmt.Sprintf("but only at the same σ: at the same certified ε, all batch sizes reach between %s and %s (%s)", report.Fixed(least, 4),
 			report.Fixed(most, 4), decimal.Many(seeds, "seed"))
 	}
 	return err
@@ -460,9 +462,9 @@ func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Find
 		return f, fmt.Errorf("no point at C = %s, σ = %s", f.Clip, f.Sigma)
 	}
 	f.Seeds = point.seeds
-	f.Ours = fmt.Sprintf("%.4f ± %.4f at σ = %s", point.mean, point.sd, f.Sigma)
+	f.Ours = fmt.Sprintf("keeps %.4f ± %.4f at σ = %s", point.mean, point.sd, f.Sigma)
 	if most, falls := at.most(f.Value.Value()); most > 0 {
-		f.Ours += fmt.Sprintf("; %s up to σ = %s", f.Value, report.Fixed(most, 1))
+		f.Ours += fmt.Sprintf("; keeps %s up to σ = %s", f.Value, report.Fixed(most, 1))
 		if !falls {
 			f.Ours += ", the largest that was tried"
 		}
@@ -473,7 +475,7 @@ func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Find
 		if !ok {
 			return f, fmt.Errorf("no point at C = %s, σ = %s", f.Clip, f.Most)
 		}
-		f.Ours += fmt.Sprintf("; %.4f at σ = %s", last.mean, f.Most)
+		f.Ours += fmt.Sprintf("; keeps %.4f at σ = %s", last.mean, f.Most)
 		if f.judge(f.Value.Value()+margin-last.mean, last.error); f.Verdict == NotReproduced {
 			f.Verdict = Exceeded
 		}

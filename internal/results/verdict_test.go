@@ -65,9 +65,9 @@ func TestVerdictsOnAccuracies(t *testing.T) {
 		{"86 % at ε = 0.04945", "0.8700 ± 0.0028", Reproduced},
 		{"93 % without noise", "0.9800 ± 0.0141", Exceeded},
 		{"91 % at ε = 0.1", "0.7100 ± 0.0141", NotReproduced},
-		{"ε = 0.04945 loses about 10 %, at most", "0.1100 ± 0.0144 less than 0.9800", Undecided},
+		{"ε = 0.04945 loses about 10 %, at most", "loses 0.1100 ± 0.0144 (0.9800 without noise)", Undecided},
 		{"ε = 0.1 comes very close to the accuracy without noise (taken as 0.02 below)",
-			"0.2700 ± 0.0200 less than 0.9800", NotReproduced},
+			"loses 0.2700 ± 0.0200 (0.9800 without noise)", NotReproduced},
 	} {
 		f := found(t, all, c.says)
 		if f.Ours != c.ours || f.Seeds != 2 || f.Verdict != c.verdict {
@@ -97,7 +97,7 @@ func TestVerdictSaysWhatIsGained(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := found(t, all, "ε = 0.04945 loses about 10 %, at most")
-	if want := "0.1100 more than 0.5500"; f.Ours != want {
+	if want := "gains 0.1100 (0.5500 without noise)"; f.Ours != want {
 		t.Errorf("%s, want %s", f.Ours, want)
 	}
 }
@@ -121,7 +121,7 @@ func TestVerdictsOnSizesAndParts(t *testing.T) {
 			t.Errorf("%s: %s (%s), want %s", says, f.Verdict, f.Ours, want)
 		}
 	}
-	if f := found(t, all, "s ≤ 50 deteriorates"); f.Why != "run with 0.05 of the paper's K" {
+	if f := found(t, all, "s ≤ 50 deteriorates"); f.Why != "run with only 0.05 of the paper's gradients" {
 		t.Errorf("%q", f.Why)
 	}
 }
@@ -135,7 +135,7 @@ func TestVerdictsNeedWhatTheyAreOf(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d findings, error %v", len(all), err)
 	}
-	if f := found(t, all, "s = 10 does worse"); f.Verdict != Undecided || f.Why != "run on a synthetic stand-in" {
+	if f := found(t, all, "s = 10 does worse"); f.Verdict != Undecided || f.Why != "run on synthetic data" {
 		t.Errorf("%s: %s", f.Verdict, f.Why)
 	}
 }
@@ -150,7 +150,7 @@ func TestVerdictsOnUtilityGraphs(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := found(t, all, "C = 0.025 keeps 90 % up to σ = 12")
-	if f.Verdict != NotReproduced || f.Ours != "0.8500 ± 0.0100 at σ = 12; 0.9 up to σ = 11.0" {
+	if f.Verdict != NotReproduced || f.Ours != "keeps 0.8500 ± 0.0100 at σ = 12; keeps 0.9 up to σ = 11.0" {
 		t.Errorf("%s: %s", f.Verdict, f.Ours)
 	}
 }
@@ -176,9 +176,9 @@ func TestVerdictsTellTheNormOfWStar(t *testing.T) {
 		more string
 		want []string
 	}{
-		{"fast,4,1,0.025,12,0.7,0.98,60", []string{"of 4 ways to train w*, 3 as accurate",
-			"keeps 0.700 with ‖w*‖ = 60.0", "graph's has 24.0"}},
-		{"fast,4,1,0.025,12,0.9,0.98,60", []string{"the first that keeps it has ‖w*‖ = 60.0 (fast)", "graph's 24.0"}},
+		{"fast,4,1,0.025,12,0.7,0.98,60", []string{"Of 4 ways to train w* here (mnist-lenet-wstar), 3 are about equally accurate",
+			"the best keeps 0.700 and has ‖w*‖ = 60.0 (fast)", "utility graph has 24.0"}},
+		{"fast,4,1,0.025,12,0.9,0.98,60", []string{"the smallest w* that keeps about 0.9 has ‖w*‖ = 60.0 (fast)", "utility graph has 24.0"}},
 	} {
 		folder(t, dir, "mnist-lenet-wstar", "1", append(slices.Clone(rows), c.more)...)
 		all, err := ReadFindings(dir)
@@ -358,11 +358,11 @@ func TestVerdictsAreOfLikeFigures(t *testing.T) {
 	plain := []string{header, "plain,1,370,0,0.98,,,", "x,1,370,12,0.92,0.1,0.05,0.15007"}
 	for _, c := range []struct{ own, base, why string }{
 		{"1", "1", ""},
-		{"1", "0.05", "mnist-lenet-epsilon, with which this is compared, was run with 0.05 of the paper's K"},
-		{"0.05", "1", "run with 0.05 of the paper's K"},
-		{"1", `1, "data": {"sha256": "aa"}`, "mnist-lenet-epsilon, with which this is compared, is of other data"},
+		{"1", "0.05", "it is compared with mnist-lenet-epsilon, which was run with 0.05 of the paper's gradients"},
+		{"0.05", "1", "run with only 0.05 of the paper's gradients"},
+		{"1", `1, "data": {"sha256": "aa"}`, "it is compared with mnist-lenet-epsilon, which has other data"},
 		{`1, "data": {"sha256": "aa"}`, `1, "data": {"sha256": "aa"}`, ""},
-		{"1", `1, "data": {"synthetic": true}`, "mnist-lenet-epsilon, with which this is compared, is of other data"},
+		{"1", `1, "data": {"synthetic": true}`, "it is compared with mnist-lenet-epsilon, which has other data"},
 	} {
 		dir := folder(t, t.TempDir(), "mnist-lenet-sample-size", c.own, sizes...)
 		all, err := ReadFindings(folder(t, dir, "mnist-lenet-epsilon", c.base, plain...))
@@ -385,7 +385,7 @@ func TestVerdictsAreOfLikeFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = unknown + "mnist-lenet-wstar, with which this is compared, was run with 0.05 of the paper's K"
+	const want = unknown + "it is compared with mnist-lenet-wstar, which was run with 0.05 of the paper's gradients"
 	if f := found(t, all, "C = 0.025 keeps 90 % up to σ = 12"); f.Why != want {
 		t.Errorf("%q, want %q", f.Why, want)
 	}
@@ -423,7 +423,7 @@ func TestComparisonsOfSizes(t *testing.T) {
 
 // The budget allows an accuracy that the paper's network misses if another model reaches it on the test set with no larger ε and no larger δ, on the mean of its seeds.
 func TestOtherFeaturesWithinTheBudget(t *testing.T) {
-	const reached = unknown + "the budget allows it: softmax regression on scattering features has 0.6500 at " +
+	const reached = unknown + "the budget is enough, because softmax regression on scattering features reaches 0.6500 at " +
 		"ε ≤ 1.25, δ ≤ 2e-05 (cifar10-scatter)"
 	for name, c := range map[string]struct {
 		rows []string
@@ -444,7 +444,7 @@ func TestOtherFeaturesWithinTheBudget(t *testing.T) {
 		all, _ := ReadFindings(dir) // the other statements about the figure lack their rows
 		f := found(t, all, "about 60 % at ε = 2")
 		if c.want == "" {
-			c.want = unknown + "the figures *-budget and *-scatter of the data set show what other settings and features reach"
+			c.want = unknown + "the figures *-budget and *-scatter of the data set show the accuracies of other settings and features"
 		}
 		if f.Verdict != NotReproduced || f.Why != c.want {
 			t.Errorf("%s: %s, %q, must be %q", name, f.Verdict, f.Why, c.want)
@@ -504,7 +504,7 @@ func TestLinesThatDoNotFallSaySo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "0.9500 ± 0.0100 at σ = 12; 0.9 up to σ = 14.0, the largest that was tried"
+	const want = "keeps 0.9500 ± 0.0100 at σ = 12; keeps 0.9 up to σ = 14.0, the largest that was tried"
 	if f := found(t, all, "C = 0.025 keeps 90 % up to σ = 12"); f.Verdict != Reproduced || f.Ours != want {
 		t.Errorf("%s: %q, want %q", f.Verdict, f.Ours, want)
 	}
@@ -579,7 +579,7 @@ func TestVerdictsOnSizesAtOneEpsilon(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := found(t, all, "s = 10 does worse")
-	if f.Verdict != Reproduced || f.Why != "at one σ only: at one certified ε, all sizes end between 0.9100 and 0.9200 (1 seed)" {
+	if f.Verdict != Reproduced || f.Why != "but only at the same σ: at the same certified ε, all batch sizes reach between 0.9100 and 0.9200 (1 seed)" {
 		t.Errorf("%s, %s", f.Verdict, f.Why)
 	}
 	folder(t, dir, "mnist-lenet-sample-size-equal", "0.05", "series,seed,sample_size,test_accuracy", OneEpsilon+",1,10,0.91")
@@ -622,18 +622,18 @@ func TestLossIsJudgedAtOneStepSize(t *testing.T) {
 		}
 	}
 	for _, says := range []string{loses, bySize} {
-		check(says, Undecided, "less than 0.9870", "another step size")
+		check(says, Undecided, "(0.9870 without noise)", "another step size")
 	}
 	folder(t, dir, "mnist-lenet-step-size", of(printed, printed, found93, found93, plain, plain),
 		rows("0.82", "0.97", "0.92", "0.96", "0.1", "0.987")...)
 	for _, says := range []string{loses, bySize} {
-		check(says, Reproduced, "0.0400 less than 0.9600", "of the same step size (mnist-lenet-step-size)")
+		check(says, Reproduced, "0.0400 (0.9600 without noise)", "has the same step size (mnist-lenet-step-size)")
 	}
-	check("the printed step size: "+loses, NotReproduced, "0.1500 less than 0.9700", "η₀ = 0.015 ends with 0.9200")
-	check("the printed step size: about 93 % at ε = 0.15", NotReproduced, "0.8200", "η₀ = 0.015 ends with 0.9200")
+	check("the printed step size: "+loses, NotReproduced, "0.1500 (0.9700 without noise)", "η₀ = 0.015, the accuracy is 0.9200")
+	check("the printed step size: about 93 % at ε = 0.15", NotReproduced, "0.8200", "η₀ = 0.015, the accuracy is 0.9200")
 	check("the printed step size: 98 % without noise", Undecided, "0.9700", "one seed")
 	folder(t, dir, "mnist-lenet-step-size", "0.5"+of(printed, printed, found93, found93)[1:], rows("0.82", "0.97", "0.92", "0.96")...)
-	check(loses, Undecided, "0.0400 less", "0.5 of the paper's K")
+	check(loses, Undecided, "loses 0.0400", "0.5 of the paper's gradients")
 }
 
 // That an accuracy is above a stated one has no margin, and one seed does not decide what is near.

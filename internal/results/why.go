@@ -19,12 +19,12 @@ const unknown = "reason unknown; "
 // show it.
 func (f *Finding) explain() {
 	if f.Synthetic {
-		f.Verdict, f.Why = Undecided, "run on a synthetic stand-in"
+		f.Verdict, f.Why = Undecided, "run on synthetic data"
 		return
 	}
 	if f.Scale < 1 {
 		f.Verdict = Undecided
-		f.Why = fmt.Sprintf("run with %g of the paper's K", f.Scale)
+		f.Why = fmt.Sprintf("run with only %g of the paper's gradients", f.Scale)
 		return
 	}
 	if f.Verdict != NotReproduced || f.Why != "" {
@@ -32,12 +32,12 @@ func (f *Finding) explain() {
 	}
 	switch {
 	case f.Quantity == paper.Kept:
-		f.Why = unknown + "the folder lacks the figure of how w* was trained (-wstar)"
+		f.Why = unknown + "no figure here tries other ways to train w* (its name would end with -wstar)"
 	case f.Quantity == paper.Accuracy && f.Claim.Epsilon == "":
-		f.Why = "the training without noise ends too early: w* of the utility graph is trained longer and comes " +
-			"closer"
+		f.Why = "the training without noise is too short: w* of the utility graph is trained longer, and its accuracy is " +
+			"closer to the paper's"
 	default:
-		f.Why = unknown + "the figures *-budget and *-scatter of the data set show what other settings and features reach"
+		f.Why = unknown + "the figures *-budget and *-scatter of the data set show the accuracies of other settings and features"
 	}
 }
 
@@ -82,8 +82,8 @@ func (t *table) otherFeatures(f *Finding, other func(figure string) (*table, err
 		}
 	}
 	if best != "" && mean(accuracies[best]) >= f.Value.Value() {
-		f.Why = unknown + fmt.Sprintf("the budget allows it: softmax regression on scattering features has %s at ε ≤ %s, "+
-			"δ ≤ %g (%s)", report.Fixed(mean(accuracies[best]), 4), best, delta, scatter.figure)
+		f.Why = unknown + fmt.Sprintf("the budget is enough, because softmax regression on scattering features reaches %s at "+
+			"ε ≤ %s, δ ≤ %g (%s)", report.Fixed(mean(accuracies[best]), 4), best, delta, scatter.figure)
 	}
 	return nil
 }
@@ -152,19 +152,17 @@ func (t *table) borne(c paper.Claim, own float64) (string, error) {
 		return mean(one.accuracies) < learned*mean(best.accuracies)
 	})
 	slices.SortStableFunc(all, func(a, b *tried) int { return cmp.Compare(mean(a.norms), mean(b.norms)) })
-	text := fmt.Sprintf("the norm of w* decides it (%s): of %d ways to train w*, %d as accurate, ", t.figure, count,
-		len(all))
+	text := fmt.Sprintf("w* keeps more if its norm is larger, and the paper does not say how it trained w*. Of %d ways to train "+
+		"w* here (%s), %d are about equally accurate. Of these, ", count, t.figure, len(all))
 	for _, one := range all {
 		if mean(one.fractions) >= c.Value.Value()-margin { // as kept judges
-			return text + fmt.Sprintf("the first that keeps it has ‖w*‖ = %s (%s), the utility graph's %s; the "+
-				"paper does not give its step size", report.Fixed(mean(one.norms), 1), one.way,
-				report.Fixed(own, 1)), nil
+			return text + fmt.Sprintf("the smallest w* that keeps about %s has ‖w*‖ = %s (%s), and the w* of the utility graph has %s",
+				c.Value, report.Fixed(mean(one.norms), 1), one.way, report.Fixed(own, 1)), nil
 		}
 	}
 	most := slices.MaxFunc(all, func(a, b *tried) int { return cmp.Compare(mean(a.fractions), mean(b.fractions)) })
-	return text + fmt.Sprintf("the one that tolerates most keeps %s with ‖w*‖ = %s (%s), the utility graph's has "+
-		"%s; the paper's was larger, or its noise was scaled, for example by the step size, which the "+
-		"paper does not say",
+	return text + fmt.Sprintf("the best keeps %s and has ‖w*‖ = %s (%s), and the w* of the utility graph has %s. So the "+
+		"paper's w* had a larger norm, or the paper scaled the noise, for example by the step size",
 		report.Fixed(mean(most.fractions), 3), report.Fixed(mean(most.norms), 1), most.way,
 		report.Fixed(own, 1)), nil
 }

@@ -37,7 +37,7 @@ func Example() {
 	}
 	fmt.Println(h.Events[0].NoiseMultiplier, h.Events[0].SampleRate(), h.Events[0].Count)
 	// Output:
-	// NOISE_MULTIPLIER = 4.719713  # σ: noise over clipping norm
+	// NOISE_MULTIPLIER = 4.719515  # σ: noise over clipping norm
 	// STEPS = 704  # T: rounds
 	// 1.1 0.01 1000
 }

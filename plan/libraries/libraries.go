@@ -1,10 +1,10 @@
-// Package libraries exchanges plans with other libraries of private training. [Write] writes code that
-// runs a plan with Opacus, TF Privacy, JAX Privacy or Flower, LaTeX text for a paper, or a record for the accountants of
-// Opacus and dp_accounting. [Read] reads the saved states of accountants.
+// Package libraries exchanges plans with Python libraries for private training. [Write] writes code that runs a
+// plan with Opacus, TF Privacy, JAX Privacy or Flower, LaTeX text for a paper, or a record of the rounds for the
+// accountants of Opacus and dp_accounting. [Read] reads the saved states of these accountants.
 //
-// Code in the full formats is ready to run and contains every number of the plan. It names the version of the library,
-// says how it was tried, and lists the differences from ProactiveDP. A plan that a library cannot run
-// is refused, and the error names the reason.
+// Code in the full formats is ready to run and contains every number of the plan. It names the version of the
+// library, says how it was tried, and lists the differences from ProactiveDP. A plan that a library cannot run is
+// refused, and the error names the reason.
 package libraries
 
 import (
@@ -23,7 +23,8 @@ import (
 // LaTeX.
 type Format string
 
-// These are the values of [Format] for code and for LaTeX.
+// These are the values of [Format] for code that you can run or add to your own, and for LaTeX. [Records] lists the
+// others.
 const (
 	Opacus     Format = "opacus"      // Python code for Opacus, with PyTorch
 	TFPrivacy  Format = "tf-privacy"  // Python code for TF Privacy, with TensorFlow
@@ -31,14 +32,14 @@ const (
 	Flower     Format = "flower"      // Python code for Flower: clients of a federation that train with Opacus
 	LaTeX      Format = "latex"       // a paragraph and a table for a paper, in LaTeX
 
-	// These short formats are only the few lines to add to a training loop that you already have. The loop keeps its
-	// optimizer.
+	// The short formats (OpacusShort, TFPrivacyShort and JAXPrivacyShort) are only the few lines to add to a training
+	// loop that you already have. The loop keeps its optimizer.
 	OpacusShort     Format = "opacus-short"
 	TFPrivacyShort  Format = "tf-privacy-short"
 	JAXPrivacyShort Format = "jax-privacy-short"
 )
 
-// Formats lists the formats in which a plan can be written: first those of code, then LaTeX. See also [Records].
+// Formats returns the formats of code, and then LaTeX. [Records] returns the other formats.
 func Formats() []Format {
 	return []Format{Opacus, OpacusShort, TFPrivacy, TFPrivacyShort, JAXPrivacy, JAXPrivacyShort, Flower, LaTeX}
 }
@@ -56,17 +57,19 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("format = %q, must be %s", name, strings.Join(names, ", "))
 }
 
-// Release is the input of [Write]: rounds, and the ε that they cost a record. [OfPlan] and [OfEvents] make a Release.
+// Release is the input of [Write]: the rounds of a training, and the ε that they cost a record. [OfPlan] makes a
+// Release from a plan, and [OfEvents] from any events.
 type Release struct {
 	Event dp.Event // the rounds of one client, with equal settings; σ must be above 0
-	// More are rounds with other settings that follow after Event, the next phases of the training. [Flower] and
-	// [LaTeX] accept none. For [Records], Event and More may also be releases that are not rounds of training.
+	// More are the rounds after Event, if the training changes its settings: one event for each further phase.
+	// [Flower] and [LaTeX] accept none. For [Records], Event and More may also be releases that are not rounds of
+	// training.
 	More  []dp.Event
 	Bound dp.Bound // bound on the ε of a record, over all rounds that use it
-	// Holders is the number of clients that hold each record. Each of them runs the rounds of Event and More. 0 means
-	// 1.
+	// Holders is the number of clients that hold each record. Each of them runs the rounds of Event and More, and a
+	// record pays for all of them. 0 means 1.
 	Holders int
-	// Notes are warnings to repeat in the code. They come from the files of rounds, see plan.History.
+	// Notes are warnings about the rounds that the code repeats, such as those of a plan.History.
 	Notes []string
 }
 
@@ -94,9 +97,8 @@ func OfPlan(p *plan.Plan) (Release, error) {
 	return r, r.check()
 }
 
-// OfEvents makes a [Release] of at least one event, from which [Write] writes code for another library. bound is a
-// proved upper bound on the ε that these events cost a record. notes are warnings to repeat in the code, usually the
-// Notes of a plan.History.
+// OfEvents makes a [Release] of at least one event, for [Write]. bound is a proved upper bound on the ε that these
+// events cost a record. notes are warnings that the code repeats, usually the Notes of a plan.History.
 func OfEvents(events []dp.Event, bound dp.Bound, notes ...string) (Release, error) {
 	if len(events) == 0 {
 		return Release{}, fmt.Errorf("no rounds: %w", dp.ErrNotCovered)
@@ -150,11 +152,12 @@ func (r Release) check() error {
 	return errors.Join(errs...)
 }
 
-// Code is a [Release] in one [Format], such as a program, with notes that a user must know before using it.
+// Code is the result of [Write]: a [Release] (rounds and their ε) in one [Format], for example a Python program, with
+// notes that a user must know before using it.
 type Code struct {
 	Format  Format   `json:"format"`
 	Library string   `json:"library"`           // name and version of the library that the code uses
-	Tried   string   `json:"tried"`             // how this project tried the code
+	Tried   string   `json:"tried"`             // how this project tested the code
 	Caveats []string `json:"caveats,omitempty"` // differences from the plan or from ProactiveDP that the user must know
 	Text    string   `json:"text"`
 }
@@ -235,13 +238,16 @@ func All(r Release) ([]Code, error) {
 	return all, nil
 }
 
-// These formats are records of rounds for the accountants of other libraries, not code. [Read] reads both formats.
+// These formats describe rounds for the accountants of other libraries. They are records and not code: use them to
+// compute the ε of a plan there. [Read] reads both formats.
 const (
-	DPAccounting  Format = "dp-accounting"  // the text of an event of dp_accounting, as Python prints it
-	OpacusHistory Format = "opacus-history" // the state of an accountant of Opacus, as JSON
+	// DPAccounting is the text of a DpEvent, the description of rounds in Google's library dp_accounting, as Python
+	// prints it.
+	DPAccounting  Format = "dp-accounting"
+	OpacusHistory Format = "opacus-history" // the state_dict() of an accountant of Opacus, as JSON
 )
 
-// Records lists the formats that are records of rounds for accountants of other libraries, not code.
+// Records returns the formats that are not code but descriptions of rounds for the accountants of other libraries.
 func Records() []Format { return []Format{DPAccounting, OpacusHistory} }
 
 // severalKinds is why a format is refused for rounds of several kinds.

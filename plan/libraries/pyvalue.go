@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// FromPython converts the printed form of a Python value, such as {'history': [(1.1, 0.004, 10000)]}, to JSON. It covers
-// dicts (also OrderedDict), lists, tuples, texts, bools, None and numbers. It accepts NumPy's integers and its float64,
-// such as np.int32(5), and refuses narrower floats, because their printed digits are not the exact number. The text is
-// parsed and never executed. Other values are an error.
+// FromPython converts the printed form of a Python value, such as {'history': [(1.1, 0.004, 10000)]}, to JSON. Use it
+// for the state of an accountant that was printed in Python and not saved as JSON. It covers dicts (also
+// OrderedDict), lists, tuples, texts, bools, None and numbers. It accepts NumPy's integers and its float64, such as
+// np.int32(5), and refuses narrower floats, because their printed digits are not the exact number. The text is parsed
+// and never executed. Other values are an error.
 func FromPython(text []byte) ([]byte, error) {
 	c := pyConverter{eventParser: eventParser{text: string(text)}}
 	for c.blank(); c.text != ""; c.blank() {

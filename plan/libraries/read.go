@@ -16,18 +16,18 @@ import (
 	"proactivedp/plan"
 )
 
-// Recorded names the kind of text in which another library saves its rounds. [Read] reads such texts.
+// Recorded says in which form another library saved its rounds. [Recognise] finds it out, and [Read] reads the text.
 type Recorded string
 
-// These are the kinds that [Read] accepts. NotRecognised stands for any other text.
+// These are the forms that [Read] accepts. NotRecognised is any other text.
 const (
 	OpacusState   Recorded = "the state of an accountant of Opacus"
 	DpEventText   Recorded = "an event of dp_accounting"
 	NotRecognised Recorded = ""
 )
 
-// Recognise guesses from the beginning of a text in which form of another library it is written. It does
-// not check the rest of the text; [Read] does.
+// Recognise guesses from the beginning of a text in which form another library wrote it. Use it to tell such a file
+// from one of this program. It does not check the rest of the text; [Read] does.
 func Recognise(text []byte) Recorded {
 	text = bytes.TrimSpace(text)
 	switch {

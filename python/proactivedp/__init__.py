@@ -2,7 +2,7 @@
 
 >>> import proactivedp
 >>> proactivedp.plan(n=50_000, epochs=20, target_epsilon=3, delta=1e-5).noise_multiplier
-1.497007
+1.497014
 
 The answers come from the program proactivedp inside the package. One process answers plan, account
 and calibrate until close() is called or Python ends.

@@ -10,9 +10,6 @@ let rounds = null, // the file of rounds that was chosen: its name and its text
   redraws = {},
   timings = {};
 
-// planAccuracy is the accuracy of pld in a plan. Its run must not have another ε in the table of costs.
-const planAccuracy = 1e-4;
-
 const $ = (id) => document.getElementById(id);
 
 // ---- the form
@@ -365,7 +362,7 @@ async function answer() {
   }
   const { events } = quick.plan.releases[0];
   const accounts = await timed("account", lanes.quick, {
-    account: { events, delta: quick.plan.delta, accuracy: planAccuracy },
+    account: { events, delta: quick.plan.delta },
   });
   if (accounts === superseded || own !== asked) return;
   showCosts(quick.plan, accounts);

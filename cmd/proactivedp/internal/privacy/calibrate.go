@@ -25,7 +25,7 @@ func newCalibrate() *cobra.Command {
 	var target plan.Target
 	var out cli.OutputFlags
 	var solve string
-	by := accountantFlags{name: pld.Accountant{}.Name(), accuracy: answer.CalibrationAccuracy}
+	by := accountantFlags{name: pld.Accountant{}.Name(), accuracy: pld.DefaultAccuracy}
 	cmd := &cobra.Command{
 		Use:   "calibrate",
 		Short: "Find the least noise, or the most rounds, within a budget (ε, δ)",

@@ -14,6 +14,7 @@ import (
 	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
+	"proactivedp/dp/pld"
 	"proactivedp/plan"
 	"proactivedp/plan/libraries"
 )
@@ -40,7 +41,7 @@ type planFlags struct {
 }
 
 func newPlan() *cobra.Command {
-	f := planFlags{by: accountantFlags{accuracy: plan.Accuracy}}
+	f := planFlags{by: accountantFlags{accuracy: pld.DefaultAccuracy}}
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Plan batch size, noise and steps from a budget or a noise multiplier",
