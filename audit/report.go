@@ -43,7 +43,7 @@ type Report struct {
 	Tests   int       `json:"tests"`
 	Probes  []Finding `json:"probes"`
 	Checks  []Check   `json:"checks"`
-	Failed  int       `json:"failed"` // number of failed checks
+	Failed  int       `json:"failed"` // number of Checks that failed
 	Seconds float64   `json:"seconds"`
 }
 

@@ -39,8 +39,8 @@ const (
 	// ReplaceOne means that the data sets have equal sizes and differ in one record, so the guarantee hides what a
 	// record contains.
 	ReplaceOne Adjacency = "replace-one"
-	// ZeroOut means that the gradient of one record is 0 in one of the two data sets. The record
-	// keeps its place, so N and all batches are equal.
+	// ZeroOut means that the gradient of one record is 0 in one of the two data sets. The record keeps its place, so
+	// N and all batches are equal. It is the usual adjacency for shuffled batches.
 	ZeroOut Adjacency = "zero-out"
 )
 

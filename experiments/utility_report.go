@@ -74,7 +74,8 @@ func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips 
 	return r, nil
 }
 
-// WriteText writes the report as text. The accuracies with noise are fractions of the accuracy without noise.
+// WriteText writes the graph as a table for people: for each σ and clipping norm, the accuracy with noise as a
+// fraction of the accuracy without noise.
 func (r *UtilityReport) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s of w* + n over that of w*, on the %s: %s of %s\n",
 		r.Spec.Train.MetricName(), r.JudgedOn, decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic,

@@ -163,7 +163,7 @@ func (r NextRequest) n() int {
 // panic.
 type Next struct {
 	N             int     `json:"n"`
-	Epochs        float64 `json:"epochs"` // epochs of the next rounds, k_j
+	Epochs        float64 `json:"epochs"` // number of epochs of the next rounds, k_j
 	Sigma         float64 `json:"sigma"`  // noise multiplier of the next rounds, σ_j
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`

@@ -51,8 +51,8 @@ type Setting struct {
 	Computed float64 // K, the sum of all batch sizes, above 0; K/N must be in [1e-20, 1e20]
 	MaxSize  float64 // largest batch size s_max, in [K/T, N]
 	Sigma    float64 // noise multiplier σ > 0
-	Epsilon  float64 // ε in [1e-60, 1e30]
-	Delta    float64 // δ in [MinDelta, 1)
+	Epsilon  float64 // ε that the run should satisfy, in [1e-60, 1e30]
+	Delta    float64 // δ that the run should satisfy, in [MinDelta, 1)
 }
 
 // Epochs returns the number of epochs k = K/N.

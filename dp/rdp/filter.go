@@ -19,8 +19,8 @@ import (
 // (ε, δ) and the Rényi orders by which the filter counts. Choose them before the first release, without looking at
 // the records, and write them down: the guarantee holds only for limits that were fixed beforehand.
 type Limits struct {
-	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of the budget, for all rounds together
-	Delta   float64 `json:"delta"`   // δ in (0, 1) of the budget, for all rounds together
+	Epsilon float64 `json:"epsilon"` // ε ≥ 0 that all rounds together may cost at most
+	Delta   float64 `json:"delta"`   // δ in (0, 1) at which they may cost ε
 
 	// Orders are the Rényi orders α by which the filter counts: 1 to MaxOrders different numbers in (1, 1e10]. Use
 	// one order, from [PlannedOrder], if you have a plan of the rounds. Use several if the rounds may turn out

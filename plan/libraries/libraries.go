@@ -219,7 +219,7 @@ func (r Release) checkPhases(f Format) error {
 	return errors.Join(errs...)
 }
 
-// All returns r in every format that can express it, except for the short ones.
+// All returns r as code in every format that can express r, without the short formats.
 func All(r Release) ([]Code, error) {
 	var all []Code
 	for _, f := range Formats() {

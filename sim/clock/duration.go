@@ -42,7 +42,7 @@ type Distribution interface {
 	Mean() time.Duration
 	// Draw returns one duration, drawn from s. A negative duration counts as 0.
 	Draw(s *rng.Stream) time.Duration
-	// String names the distribution and its parameters.
+	// String returns the distribution's name and parameters, for messages and reports.
 	String() string
 }
 
@@ -52,9 +52,9 @@ type Family string
 // These are the values of [Family]. Each is also the word with which the text of a distribution for [ParseDuration]
 // begins; the comments show this text.
 const (
-	Constant    Family = "constant"    // constant:MEAN
-	Exponential Family = "exponential" // exponential:MEAN
-	Uniform     Family = "uniform"     // uniform:LOW,HIGH
+	Constant    Family = "constant"    // constant:MEAN, always the mean
+	Exponential Family = "exponential" // exponential:MEAN, with the given mean
+	Uniform     Family = "uniform"     // uniform:LOW,HIGH, uniformly between the bounds
 	Lognormal   Family = "lognormal"   // lognormal:MEAN,SIGMA, where SIGMA is the standard deviation of the logarithm
 	// Pareto is written pareto:MEAN,ALPHA. It has a heavy tail: P(X > x) = (x₀/x)^α for x ≥ x₀ = MEAN·(α−1)/α and α > 1.
 	Pareto Family = "pareto"

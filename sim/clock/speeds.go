@@ -14,7 +14,7 @@ import (
 // describe a distribution with mean 1, from which the factor 1/x is drawn once for each client. With the zero value
 // all clients have speed 1.
 type Speeds struct {
-	List  []float64 // the speed of each client
+	List  []float64 // speed of each client, in [MinSpeed, MaxSpeed]; 1 is usual
 	Kind  Family    // if List is nil: the distribution of the factor 1/x, Lognormal or Pareto
 	Shape float64   // parameter of that distribution: σ of Lognormal or α of Pareto, see Duration.Shape
 }

@@ -11,8 +11,8 @@ type Timing struct {
 	// Compute is the time of one gradient of a client with speed 1. One duration is drawn for each round, and
 	// multiplied by the batch size s_i.
 	Compute  Duration
-	Uplink   Duration // a message from client to server
-	Downlink Duration // a message from server to client
+	Uplink   Duration // time that a message takes from client to server
+	Downlink Duration // time that a message takes from server to client
 }
 
 // DefaultTiming returns a timing in which clients of equal speed get ahead of each other by chance: the time of a
