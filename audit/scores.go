@@ -183,7 +183,7 @@ func (o ScoresOptions) Validate() error {
 
 // Audit returns two lower bounds on the ε of the attacked training, and measures how well the attack recognises
 // members (canaries that were in the training data). Use it for a training that ran anywhere: its code is not needed.
-// If a bound is above the ε that was claimed for the training, the claim is wrong.
+// If a bound is above the ε that was claimed for the training, the claim is wrong, with the confidence o.Confidence.
 func (s Scores) Audit(o ScoresOptions) (*ScoresReport, error) {
 	if err := errors.Join(s.Validate(), o.Validate()); err != nil {
 		return nil, err

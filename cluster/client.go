@@ -43,8 +43,9 @@ type JoinOptions struct {
 	// cost more. The ε is certified for all rounds of the run, including those of other clients that hold the same
 	// record. δ is the run's δ, or 1/N for the N records of this client if that is smaller.
 	//
-	// If MaxEpsilon is 0, any finite ε is accepted, but only if the client trains on its part of the run's data set.
-	// A client with its own records must set MaxEpsilon. math.Inf(1) accepts any run, even if no ε can be certified.
+	// If MaxEpsilon is 0, any finite ε is accepted, but only if the client trains on its part of the
+	// run's data set. A client with its own records must set MaxEpsilon. math.Inf(1) accepts any
+	// run, even if no ε can be certified.
 	MaxEpsilon float64
 	// Prepare prepares the client for the run that the server announced: usually it reads the data and returns the
 	// result of Announcement.Prepare or Announcement.PrepareOwn. It may refuse the run by returning an error. It must
