@@ -173,8 +173,8 @@ func (l *LearningCurve) WriteText(w io.Writer) error {
 	return l.Privacy.WriteText(w)
 }
 
-// Write writes the curve to the folder dir as a figure: the picture, drawn as d says, the data and a manifest with
-// the command.
+// Write writes the curve to the folder dir as a figure: the picture, drawn as d says, the data and a manifest. The
+// manifest names command, the command line that repeats the trainings.
 func (l *LearningCurve) Write(dir, command string, d results.Drawing) error {
 	return results.WriteFigure(dir, l.picture().Write, l.table(), results.Manifest{
 		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),

@@ -433,7 +433,9 @@ func (r *PredictionReport) table() [][]string {
 	return rows
 }
 
-// Write writes the scores to the folder dir as a figure: the picture, drawn as d says, the data and a manifest.
+// Write writes the scores to the folder dir as a figure: the picture, drawn as d says, the data and a manifest. The
+// manifest names command (the command line that repeats the check), the cases, their data sets (sources), the number
+// of seeds and the time that it took.
 func (r *PredictionReport) Write(
 	dir, command string, d results.Drawing, cases []PredictionCase, sources []*train.Source, seeds int, took time.Duration,
 ) error {

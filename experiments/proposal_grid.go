@@ -263,6 +263,8 @@ func (r *GridReport) rows() [][]string {
 }
 
 // Write writes the comparison to the folder dir as a figure: the picture, drawn as d says, the data and a manifest.
+// The manifest names command (the command line that repeats the comparison), the data sets (sources) and the time
+// that it took.
 func (r *GridReport) Write(
 	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {
