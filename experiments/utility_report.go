@@ -33,7 +33,7 @@ type UtilityReport struct {
 	DataNote   string   `json:"data_note,omitempty"`
 	Notes      []string `json:"notes,omitempty"`
 	DataSHA256 string   `json:"data_sha256"` // SHA-256 of the parsed records of the data set
-	// Spec are the settings of all lines; its clipping norm is 0, because each line has its own.
+	// Spec has the settings of all lines. Its clipping norm is 0, because each line has its own.
 	Spec pool.UtilitySpec `json:"config"`
 }
 
