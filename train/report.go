@@ -260,8 +260,9 @@ training loop   %.3f s (%.4g rounds per second)
 	return report.WriteNotes(w, r.Notes)
 }
 
-// WriteStatement writes to w the full privacy statement of the run: its ε per record and per client by each
-// accountant, and the conditions under which they hold. [Report.WriteText] writes only one line about privacy.
+// WriteStatement writes to w the full privacy statement of the run: the ε of a record for the rounds of all
+// clients and for those of one client, by each accountant (method to compute ε), and the conditions under which
+// these ε hold. [Report.WriteText] writes only one line about privacy.
 func (r *Report) WriteStatement(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err

@@ -62,8 +62,9 @@ type FileForm struct {
 	ZeroBased  bool   `json:"zero_based,omitempty"`    // indices of a LIBSVM file count from 0
 	Arrays     string `json:"arrays,omitempty"`        // names of the arrays in a NumPy archive, see numpy.ParseArrays
 	Image      string `json:"image,omitempty"`         // shape of the image that a row is, see data.ParsePixelGrid
-	// Pixels says which numbers in a file of images stand for the darkest and the brightest pixel, see
-	// data.ParseBounds. It is used for files of the kind PixelKind.
+	// Pixels says which numbers in a file of images stand for the darkest and the brightest pixel, as LOW,HIGH,
+	// see data.ParseBounds. PixelKind is the kind of the training file, such as NumPy with whole numbers. If
+	// Pixels is set, a file of another kind is refused, because its numbers may have another range.
 	Pixels    string `json:"pixels,omitempty"`
 	PixelKind string `json:"pixel_kind,omitempty"`
 }
