@@ -25,8 +25,9 @@ type Regression struct {
 	MedianMAE float64 `json:"mae_of_median"`
 }
 
-// Predictions returns the predictions of the regression model m for the examples in b, in the original unit of the
-// targets and clamped to their public bounds. (The Logits of such a model are on a scale from −1 to 1.)
+// Predictions returns the predictions of the regression model m, with the parameters params, for the examples in b,
+// in the original unit of the targets and clamped to their public bounds. (The Logits of such a model are on a scale
+// from −1 to 1.)
 func Predictions(m Scorer, params []float32, b data.Batch, scratch Scratch) []float64 {
 	z := make([]float64, b.Len())
 	InParts(b, func(from, to int, part data.Batch) { m.Logits(z[from:to], params, part, scratch) })

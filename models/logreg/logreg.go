@@ -202,8 +202,9 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 	return rows
 }
 
-// Ahead starts to load the records of the small batch b into the processor's caches, so that the next sum of
-// gradients is faster: see [models.Reader]. It changes no result, and does nothing for a larger batch.
+// Ahead starts to load the records of the batch b into the processor's caches, so that the next sum of gradients is
+// faster: see [models.Reader]. It changes no result. It does nothing for more than four records, or if they are
+// stored sparsely.
 func (m *Model) Ahead(b data.Batch) { m.rows.Of(b.Data).Ahead(b.Rows) }
 
 // logits yields each example's number in the batch and its logit z.
