@@ -41,8 +41,8 @@ func ParseTargetBounds(text string) (TargetBounds, error) {
 	return b, err
 }
 
-// Check returns an error unless both bounds are finite numbers in the range of float32, and Low is below High by at
-// least 6e-39.
+// Check returns nil if both bounds are finite numbers in the range of float32, and Low is below High by at least
+// 6e-39, so that scaling to [-1, 1] does not overflow. Otherwise it returns an error.
 func (b TargetBounds) Check() error {
 	if !(math.Abs(b.Low) <= math.MaxFloat32 && math.Abs(b.High) <= math.MaxFloat32 && b.Low < b.High) ||
 		b.half() == 0 || !finite(float32(1/b.half())) {
@@ -112,9 +112,9 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 	return &out, nil
 }
 
-// Expect sets what an empty data set will hold, before a reader of files fills it: classes with the labels l, or
-// targets with the bounds b. Exactly one of l and b must not be nil, or Expect returns an error. The user must give
-// them, because the program does not infer them from the records.
+// Expect says what an empty data set d will hold, before a reader of files fills it: classes with the labels l, or
+// targets with the bounds b. The caller gives one of l and b and passes nil for the other; anything else is an error.
+// The user must provide them, because the program does not infer them from the records.
 func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
 	switch {
 	case l != nil && b != nil:

@@ -275,8 +275,9 @@ func (m Map) recipe(d *data.Dataset) (*recipe, error) {
 }
 
 // Apply returns the records of d with dense rows of their features instead of images. It calls progress, unless that
-// is nil, with the number of records that are done. The result does not depend on the number of processors. Without
-// fold, the features are in the order [plane][channel][row][column].
+// is nil, with the number of records that are done. The result does not depend on the number of processors. If mirror
+// images of features are not added (Map.Fold is No), the features are in the order [colour plane][wavelet
+// channel][row][column].
 func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
 	m, err := m.For(d)
 	if err != nil {
