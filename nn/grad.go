@@ -16,7 +16,7 @@ var ErrNotFinite = errors.New("a gradient is not finite")
 // Factor is the function by which the caller of [Net.GradSum] says how gradients are clipped. For the norm of an
 // example's gradient it returns the number by which the gradient is multiplied before it is added to the sum, for
 // example min{1, C/norm} for the clipping norm C. The second result must be false if norm is negative, infinite or
-// NaN, and otherwise true.
+// NaN, and otherwise true. If it is false, GradSum returns [ErrNotFinite].
 type Factor func(norm float64) (float64, bool)
 
 // GradSum sets sum, of length NumParams, to the sum of the clipped gradients of a batch: Σ_b factor(‖g_b‖)·g_b, where
@@ -33,9 +33,9 @@ func (n *Net) GradSum(
 	return n.gradSum(sum[:n.params], nil, params, batch, factor, dropout, s)
 }
 
-// AddGradSum adds the sum that [Net.GradSum] computes to u, of length NumParams, in float64, and rounds the result to
-// float32 once. Use it if u already holds the noise: it is faster than GradSum, because most of the sum is never
-// stored. If factor refuses a norm, the error wraps ErrNotFinite and u is unchanged.
+// AddGradSum adds the sum that [Net.GradSum] computes from the other arguments to u, of length NumParams, in float64,
+// and rounds the result to float32 once. Use it if u already holds the noise: it is faster than GradSum, because most
+// of the sum is never stored. If factor refuses a norm, the error wraps ErrNotFinite and u is unchanged.
 func (n *Net) AddGradSum(
 	u, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {
