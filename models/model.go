@@ -95,9 +95,9 @@ func CheckFinite(params []float32) error {
 	return nil
 }
 
-// Accuracy returns the fraction of the examples of b whose class m predicts correctly, and 0 for an empty batch.
-// scratch must come from m.NewScratch. labels is working memory of at least the batch's length; with nil, Accuracy
-// allocates it.
+// Accuracy returns the fraction of the examples of b whose class m, with the parameters params, predicts correctly,
+// and 0 for an empty batch. scratch must come from m.NewScratch. labels is working memory of at least the batch's
+// length; with nil, Accuracy allocates it.
 func Accuracy(m Model, params []float32, b data.Batch, scratch Scratch, labels []int32) float64 {
 	if b.Len() == 0 {
 		return 0

@@ -37,8 +37,8 @@ func Predictions(m Scorer, params []float32, b data.Batch, scratch Scratch) []fl
 	return z
 }
 
-// EvaluateRegression compares predictions, as [Predictions] returns them, with the targets of the batch, and returns
-// the errors. If the batch is empty, all numbers are 0.
+// EvaluateRegression compares predictions, as [Predictions] returns them, with the targets of the batch b, and
+// returns the errors. If b is empty, all numbers are 0.
 func EvaluateRegression(predictions []float64, b data.Batch) *Regression {
 	r := new(Regression)
 	n := float64(b.Len())

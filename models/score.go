@@ -85,8 +85,9 @@ func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluat
 	return EvaluateLogits(nil, labels, b)
 }
 
-// EvaluateLoss returns the results of both [Evaluate] and m.Loss for the batch b. If m is a [Network] and the batch
-// is not very large, this takes only one pass over the batch instead of two.
+// EvaluateLoss returns the results of both [Evaluate] and m.Loss, the mean loss, for the model m at params on the
+// batch b. If m is a [Network] and the batch is not very large, this takes only one pass over the batch instead of
+// two.
 func EvaluateLoss(m Model, params []float32, b data.Batch, scratch Scratch) (e *Evaluation, loss float64) {
 	n, ok := m.(*Network)
 	if !ok || b.Len() > mostLogits/n.net.Classes() {
