@@ -47,8 +47,9 @@ type Map struct {
 	Ridge  float64 // λ of the whitening, in [MinRidge, MaxRidge]; 0 means 0.4 with three channels and 0.1 with one
 }
 
-// Opponent and RGB are the values of Map.Colour, and Yes and No those of Map.Root and Map.Fold. MinRidge and MaxRidge
-// are the limits of Map.Ridge.
+// Opponent and RGB are the values of Map.Colour, which says how colours become planes. Yes and No are the values of
+// Map.Root and Map.Fold, which say whether square roots are taken and whether mirror images are added. MinRidge and
+// MaxRidge are the limits of Map.Ridge, the constant λ of the whitening.
 const (
 	Opponent = "opponent"
 	RGB      = "rgb"
