@@ -84,8 +84,8 @@ func (b TargetBounds) Parse(text string) (float32, error) {
 	return b.Scaled(v)
 }
 
-// Original converts a model's prediction from the scale [-1, 1] back to the unit of the targets: it is the inverse of
-// [TargetBounds.Scaled]. For a number outside [-1, 1] it returns the nearer bound.
+// Original converts scaled, a model's prediction on the scale [-1, 1], back to the unit of the targets: it is the
+// inverse of [TargetBounds.Scaled]. For a number outside [-1, 1] it returns the nearer bound.
 func (b TargetBounds) Original(scaled float64) float64 {
 	return min(max(b.Low/2+b.High/2+scaled*b.half(), b.Low), b.High)
 }
