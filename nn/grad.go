@@ -90,15 +90,16 @@ func (n *Net) Loss(params []float32, batch data.Batch, s *Scratch) float64 {
 	return total / float64(batch.Len())
 }
 
-// Predict sets labels[i] to the predicted class of example i: the class with the largest logit, or the first one if
-// several are equal. labels must be at least as long as the batch. s is working memory from NewScratch.
+// Predict sets labels[i] to the class that the network with the parameters params predicts for example i: the class
+// with the largest logit (score before softmax), or the first one if several are equal. labels must be at least as
+// long as the batch. s is working memory from NewScratch.
 func (n *Net) Predict(labels []int32, params []float32, batch data.Batch, s *Scratch) {
 	labels = labels[:batch.Len()]
 	n.evaluate(params, batch, s, func(at, b int) { n.predict(labels[at:min(at+f32.Lanes, len(labels))], s, b) })
 }
 
-// Logits sets z[i*n.Classes()+k] to the logit (score before softmax) of class k for example i of the batch. s is
-// working memory from NewScratch.
+// Logits sets z[i*n.Classes()+k] to the logit (score before softmax) of class k for example i of the batch, with the
+// parameters params. s is working memory from NewScratch.
 func (n *Net) Logits(z []float64, params []float32, batch data.Batch, s *Scratch) {
 	classes := n.Classes()
 	n.evaluate(params, batch, s, func(at, b int) {
@@ -106,7 +107,8 @@ func (n *Net) Logits(z []float64, params []float32, batch data.Batch, s *Scratch
 	})
 }
 
-// LossAndLogits returns the result of [Net.Loss] and sets z as [Net.Logits] does, in one forward pass instead of two.
+// LossAndLogits returns the mean loss, as [Net.Loss] does, and sets z to the logits, as [Net.Logits] does, in one
+// forward pass instead of two.
 func (n *Net) LossAndLogits(z []float64, params []float32, batch data.Batch, s *Scratch) (loss float64) {
 	classes := n.Classes()
 	n.evaluate(params, batch, s, func(at, b int) {
