@@ -181,8 +181,8 @@ type ClassResult struct {
 	models.ClassResult
 }
 
-// ClassMetricsOf returns the metrics of an evaluation in the form in which reports have them. labels has the label of
-// each class, in the order of the classes.
+// ClassMetricsOf returns the metrics of the evaluation e in the form in which reports have them. labels has the label
+// of each class, in the order of the classes.
 func ClassMetricsOf(e models.Evaluation, labels []string) ClassMetrics {
 	m := ClassMetrics{AUC: e.AUC, BalancedAccuracy: e.BalancedAccuracy, F1: e.F1, LogLoss: e.LogLoss, Confusion: e.Confusion}
 	for c := range e.Confusion {

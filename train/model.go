@@ -30,7 +30,7 @@ const (
 	AlexNet   = "alexnet"      // AlexNet for 32×32 pixels
 	ConvNet   = "convnet"      // a small convolutional network; not in the paper
 	MLP       = mlp.Tanh       // a multi-layer perceptron, see mlp.Parse; not in the paper
-	MLPReLU   = mlp.ReLU       // the same with ReLU instead of tanh
+	MLPReLU   = mlp.ReLU       // a multi-layer perceptron with ReLU instead of tanh
 
 	AlexNetDropout = "alexnet-dropout" // AlexNet with dropout after its first two dense layers
 )

@@ -93,8 +93,9 @@ func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer)
 	return p.TrainKept(ctx, perf, progress, Keep{})
 }
 
-// TrainKept does the same as [Prepared.Train], but writes checkpoints and continues from a checkpoint, as keep says.
-// If the run has finished and only its last checkpoint could not be written, it returns both a report and an error.
+// TrainKept does the same as [Prepared.Train] with these arguments, but also writes checkpoints and continues from a
+// checkpoint, as keep says. If the run has finished and only its last checkpoint could not be written, it returns
+// both a report and an error.
 func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
 	if err := p.made(); err != nil {
 		return nil, err

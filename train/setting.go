@@ -236,8 +236,8 @@ func (p *plannedRun) check() error {
 	return nil
 }
 
-// Over returns the spec of the run: usual, with the values of the setting's file in place of its own. Fields that the
-// file does not determine keep their values from usual. For the output of propose, no field of usual is used.
+// Over returns the spec of the run. It is a copy of usual in which every value that the setting's file determines is
+// replaced by that of the file. A file from propose determines all fields, so nothing of usual remains.
 func (s *Setting) Over(usual Spec) Spec {
 	if s.proposed != nil {
 		return *s.proposed

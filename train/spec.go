@@ -218,7 +218,7 @@ func DefaultSpec() Spec {
 // error result, may panic.
 type Prepared struct {
 	Spec   Spec        // including the hashes of its files (see Spec.Pinned), and the model's FullName
-	Config *sim.Config // the configuration that the runner runs
+	Config *sim.Config // the configuration of package sim from which the run is computed
 	// Test has the rows on which the model is evaluated: the test set or, if Spec.Holdout is above 0, the records
 	// that were held out of the training set.
 	Test  data.Subset
