@@ -31,7 +31,7 @@ func Accountants(accuracy float64) []dp.Accountant {
 // answered by pld, which computes the same quantity with proved bounds.
 const Opacus = "prv"
 
-// AccountantNames lists the names of all accountants.
+// AccountantNames returns the names of all accountants, which a question may use, the first of them "pld".
 func AccountantNames() []string {
 	var names []string
 	for _, acc := range Accountants(pld.DefaultAccuracy) {

@@ -5,8 +5,8 @@
 //
 //	{"plan": {"n": 50000, "epochs": 10, "epsilon": 3, "delta": 1e-5, "tight": true}}
 //
-// [JSON] answers this question with {"plan": …}, which has the keys of proactivedp plan --json. Go programs call
-// functions such as [Solve] instead.
+// [JSON] answers this question with {"plan": …}, which has the keys of proactivedp plan --json. Go
+// programs call functions such as [Solve] instead.
 package answer
 
 import (

@@ -50,7 +50,8 @@ func (q PlanQuestion) Validate() error {
 // additional information that was asked for.
 type Plan struct {
 	*plan.Plan
-	Batches    []plan.Batch     `json:"batches,omitempty"` // least noise and signal for each of PlanQuestion.Sizes
+	// Batches has one row for each of PlanQuestion.Sizes, with the least noise and the signal.
+	Batches    []plan.Batch     `json:"batches,omitempty"`
 	Frontier   *plan.Frontier   `json:"frontier,omitempty"`
 	NoFrontier string           `json:"frontier_reason,omitempty"`
 	Verdict    string           `json:"verdict"`

@@ -81,7 +81,8 @@ type Curves struct {
 	Lines tradeoff.Curves `json:"lines"`
 }
 
-// CurveSummary describes one curve of a [Tradeoff] by a few numbers.
+// CurveSummary describes one curve of a [Tradeoff]: its name, where it comes from, and the largest gain of an
+// attacker.
 type CurveSummary struct {
 	Name       string        `json:"name"`
 	Side       tradeoff.Side `json:"side"`

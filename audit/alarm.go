@@ -8,8 +8,10 @@ import (
 // Alarm is the result of one of the audits that [Alarms] makes: what raised the first alarm, if anything did. An
 // audit ends at its first alarm.
 type Alarm struct {
-	By       string // bound or check that raised the alarm from the messages that an adversary sees; "" if none did
-	Replayed bool   // whether the check that knows the seeds had failed before the audit ended
+	By string // bound or check that raised the alarm from the messages that an adversary sees; "" if none did
+	// Replayed says whether the check that knows the seeds, and computes messages again, had failed before the audit
+	// ended.
+	Replayed bool
 }
 
 // Alarms makes several audits and says which of them raise an alarm. Use it to measure how often audits find the

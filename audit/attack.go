@@ -32,8 +32,10 @@ type Attack struct {
 type Rate struct {
 	// MaxFPR is the false-positive rate for which Threshold was chosen: Threshold is the lowest threshold with an FPR
 	// of at most MaxFPR.
-	MaxFPR         float64  `json:"max_fpr"`
-	Threshold      *float64 `json:"threshold,omitempty"` // nil if the threshold is above all scores, so that no canary is guessed to be a member
+	MaxFPR float64 `json:"max_fpr"`
+	// Threshold is the score from which on the attack guesses that a canary was in the data. It is nil if it is above
+	// all scores, so that no canary is guessed to be.
+	Threshold      *float64 `json:"threshold,omitempty"`
 	FalsePositives int      `json:"false_positives"`
 	TruePositives  int      `json:"true_positives"`
 	FPR            float64  `json:"fpr"`

@@ -42,7 +42,7 @@ const (
 	// PartClip cuts each gradient into size parts, like layers, and clips each part to C instead of the whole
 	// gradient.
 	PartClip  Fault = "part-clip"
-	BatchClip Fault = "batch-clip" // the sum of the batch is clipped to C, and not each gradient
+	BatchClip Fault = "batch-clip" // the sum of a batch's gradients is clipped to C, and not each gradient
 	// FixedSample uses the client's first s records in every round, without randomness.
 	FixedSample    Fault = "fixed-sample"
 	LargeSample    Fault = "large-sample"    // a round draws size times as many records as claimed
@@ -136,7 +136,7 @@ func (f Fault) described() planted {
 	return faults[i]
 }
 
-// About describes the fault in a few words.
+// About describes in a few words what the fault changes.
 func (f Fault) About() string { return f.described().about }
 
 // Unit says what the size of the fault measures, such as "parts" or "share of rounds". It is "" if the fault has no

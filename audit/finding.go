@@ -40,7 +40,7 @@ type Finding struct {
 	Group         int     `json:"group,omitempty"`
 	Accountant    string  `json:"accountant"`
 	Kind          dp.Kind `json:"kind"`
-	Runs          int     `json:"runs"` // number of trainings, with and without the canary together
+	Runs          int     `json:"runs"` // number of trainings, those with the canary and those without it together
 	RunsPerSecond float64 `json:"runs_per_second"`
 	Tests         []Test  `json:"tests,omitempty"`
 	OneRun        *OneRun `json:"one_run,omitempty"`

@@ -15,7 +15,8 @@ import (
 // EpsilonLowerBound is the measured ε and EpsilonUpper the claimed one, of the probe whose lower bound comes closest
 // to its claim. Probes has the results of all probes. Report.Alarm is the verdict.
 //
-// The methods of a Report that Run did not make return an error or, if they have no error result, may panic.
+// The methods of a Report that Run did not make return an error or, if they have no error result,
+// may panic.
 type Report struct {
 	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
 	EpsilonUpper      float64 `json:"epsilon_upper"` // claimed upper bound on the ε of a record
@@ -43,7 +44,7 @@ type Report struct {
 	Tests   int       `json:"tests"`
 	Probes  []Finding `json:"probes"`
 	Checks  []Check   `json:"checks"`
-	Failed  int       `json:"failed"` // number of failed checks
+	Failed  int       `json:"failed"` // number of Checks that failed
 	Seconds float64   `json:"seconds"`
 }
 

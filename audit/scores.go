@@ -162,7 +162,7 @@ func (s Scores) members() int {
 
 // ScoresOptions are the options of [Scores.Audit].
 type ScoresOptions struct {
-	Delta      float64 // δ of the bounds, in [1e-15, 0.5]
+	Delta      float64 // δ at which ε is bounded, in [1e-15, 0.5]
 	Confidence float64 // probability with which each of the two lower bounds holds, in [0.5, 1 - 1e-9]
 	// Guesses is the number of canaries for which it is guessed whether they are members, an even number in [2,
 	// canaries]. The half of them with the highest scores are guessed to be members, and the half with the lowest
@@ -183,7 +183,7 @@ func (o ScoresOptions) Validate() error {
 
 // Audit returns two lower bounds on the ε of the attacked training, and measures how well the attack recognises
 // members (canaries that were in the training data). Use it for a training that ran anywhere: its code is not needed.
-// If a bound is above the ε that was claimed for the training, the claim is wrong.
+// If a bound is above the ε that was claimed for the training, the claim is wrong, with the confidence o.Confidence.
 func (s Scores) Audit(o ScoresOptions) (*ScoresReport, error) {
 	if err := errors.Join(s.Validate(), o.Validate()); err != nil {
 		return nil, err

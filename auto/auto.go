@@ -48,7 +48,7 @@ import (
 // common practice, for comparison.
 type Strategy string
 
-// These are the values of [Strategy].
+// These are the values of [Strategy], the rules by which the loop plans.
 const (
 	// Paper plans by the paper's Theorem simpleF. From the accuracies that were estimated for several amounts of
 	// noise (see [Outlook]) it chooses the noise multiplier σ. The theorem gives an ε for σ, and Paper uses the

@@ -21,7 +21,7 @@ import (
 // are public, and otherwise similar data. Make one with [NewProbe] or [NewProbeOn].
 type Probe struct {
 	Source *train.Source
-	Spec   train.Spec // training on the records of Source, with their data set and features
+	Spec   train.Spec // settings of the trainings that the probe runs on Source
 	Same   bool       // whether the records of Source are the task's own data
 	Of     string     // description of the records, for reports
 	Graph  Graph      // what to try for the strategies Paper and PaperTarget; the others do not use it

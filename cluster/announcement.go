@@ -43,7 +43,7 @@ type Announcement struct {
 	// several messages. It is chosen when the run begins, from the largest message that the broker accepts.
 	Chunk   int    `json:"chunk_floats"`
 	Data    string `json:"data_sha256"`    // SHA-256 of the server's data set
-	Initial string `json:"initial_sha256"` // digest of the global model with which the run begins
+	Initial string `json:"initial_sha256"` // SHA-256 of the parameters of the global model with which the run begins
 	// Code is the version of the program's numerical code, see train.Spec.CodeVersion. The client's program must have
 	// the same.
 	Code int `json:"code_version"`

@@ -43,8 +43,9 @@ type JoinOptions struct {
 	// cost more. The ε is certified for all rounds of the run, including those of other clients that hold the same
 	// record. δ is the run's δ, or 1/N for the N records of this client if that is smaller.
 	//
-	// If MaxEpsilon is 0, any finite ε is accepted, but only if the client trains on its part of the run's data set.
-	// A client with its own records must set MaxEpsilon. math.Inf(1) accepts any run, even if no ε can be certified.
+	// If MaxEpsilon is 0, any finite ε is accepted, but only if the client trains on its part of the
+	// run's data set. A client with its own records must set MaxEpsilon. math.Inf(1) accepts any
+	// run, even if no ε can be certified.
 	MaxEpsilon float64
 	// Prepare prepares the client for the run that the server announced: usually it reads the data and returns the
 	// result of Announcement.Prepare or Announcement.PrepareOwn. It may refuse the run by returning an error. It must
@@ -54,7 +55,7 @@ type JoinOptions struct {
 	// announcement and the privacy cost of all rounds, including those of lost folders that this one replaces. It
 	// refuses the run by returning an error.
 	Agree func(*Announcement, Statement) error
-	Log   *slog.Logger // nil logs nothing
+	Log   *slog.Logger // receives log messages; nil means no log
 	// Watch, unless it is nil, is called after each round, with the number of finished rounds and the number of all
 	// rounds.
 	Watch func(round, of int)
@@ -155,7 +156,7 @@ type JoinReport struct {
 	Records int    `json:"records"` // number of records of this client
 	// MaxLag is the largest staleness: the largest i − k, where round i was computed from global model k.
 	MaxLag  int          `json:"max_lag"`
-	MeanLag float64      `json:"mean_lag"`   // mean of i − k over the client's rounds
+	MeanLag float64      `json:"mean_lag"`   // mean staleness: the mean of i − k over the client's rounds
 	Sent    int64        `json:"bytes_sent"` // bytes of updates sent since the last start
 	Resent  int          `json:"resent"`     // number of updates that were sent again since the last start
 	Lives   int          `json:"lives"`      // how often the client was started in this run

@@ -46,7 +46,7 @@ func ServeMetrics(address string) (*Exporter, error) {
 	return m, nil
 }
 
-// Address returns the address of the metrics as HOST:PORT.
+// Address returns the HOST:PORT at which the metrics are served.
 func (m *Exporter) Address() string { return m.at }
 
 // Watch sets the status that the metrics show from now on. Set [ServeOptions].Watch to it, and Serve calls it.

@@ -46,7 +46,7 @@ func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*
 // reach is how long an operator tries to reach a broker.
 const reach = 2 * time.Second
 
-// Close ends the connection.
+// Close ends the connection to the broker. The run continues.
 func (o *Operator) Close() { o.conn.Close() }
 
 // ErrNoServer is wrapped by the errors of an [Operator] if the server of the run no longer answers: it has ended or
@@ -97,7 +97,7 @@ func (o *Operator) Expel(ctx context.Context, client int) error {
 	return nil
 }
 
-// WriteText writes the status as text.
+// WriteText writes the status as text for people: the progress of the run, and a table with a line for each client.
 func (s *Status) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "run %s: k = %d of %d rounds, %d updates (%s), %s of broadcasts, %s\n", s.Run,
 		s.K, s.Rounds, s.Updates, bytesText(s.Received), bytesText(s.Broadcast),

@@ -94,7 +94,7 @@ func listed(clients []int) string {
 	return decimal.Many(len(clients), "client") + " (" + strings.Join(texts, ", ") + ")"
 }
 
-// WriteText writes the report as text.
+// WriteText writes the report as text for people: accuracy and privacy of the training, and how much was sent.
 func (r *Report) WriteText(w io.Writer) error {
 	if err := r.Report.WriteText(w); err != nil {
 		return err

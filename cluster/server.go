@@ -22,7 +22,7 @@ import (
 	"proactivedp/train"
 )
 
-// MaxClients is the largest number of clients of a distributed run.
+// MaxClients is the largest number of clients in a distributed training.
 const MaxClients = 4096
 
 // ServeOptions are the options of [Serve]: the training (Prepared), the folder for its state, and the message broker.
@@ -40,7 +40,7 @@ type ServeOptions struct {
 	// until the server has saved them. The server saves less often if saving would take more than a twentieth of its
 	// time.
 	SaveEvery time.Duration
-	Log       *slog.Logger // nil logs nothing
+	Log       *slog.Logger // receives log messages; nil means no log
 	// Started, unless it is nil, is called with the URL at which clients reach the broker.
 	Started func(url string)
 	// Watch, unless it is nil, is called about four times a second with the state of the run, for example

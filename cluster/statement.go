@@ -187,7 +187,8 @@ func heldByAll(p *train.Prepared) []string {
 // WriteStatement writes the full privacy statement of everything that the client released.
 func (r *JoinReport) WriteStatement(w io.Writer) error { return r.Privacy.WriteStatement(w) }
 
-// WriteText writes the report as text.
+// WriteText writes the report as text for people: what the client released, what it costs its records, and how much
+// was sent.
 func (r *JoinReport) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `client          %d of run %s
 rounds          %d of %s, at most %d behind, %.4g on average

@@ -46,8 +46,8 @@ func (m Affine) Dense() bool {
 // values. In a column without one, the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 
-// MappedInPlace does the same as Mapped, but may overwrite the rows of d to save memory. Nothing else may use d, and
-// d must not be used afterwards, even after an error.
+// MappedInPlace does the same as [Dataset.Mapped]: it normalises the rows by m. But it may overwrite the rows of d to
+// save memory. Nothing else may use d, and d must not be used afterwards, even after an error.
 func (d *Dataset) MappedInPlace(m Affine) (*Dataset, error) { return d.mapBy(m, true) }
 
 // mapBy maps the rows of d, in place where that is possible and allowed.

@@ -39,8 +39,8 @@ func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	return &out, nil
 }
 
-// ScaleRows does the same as [Dataset.Scaled] for rows, but changes the values of d instead of a copy, to save
-// memory. Call it only before anything else uses d. For images it returns an error.
+// ScaleRows multiplies the values of all rows by x, as [Dataset.Scaled] does, but in d itself instead of a copy, to
+// save memory. Call it only before anything else uses d. For images it returns an error.
 func (d *Dataset) ScaleRows(x float64) error {
 	if err := checkScale(x); err != nil {
 		return err

@@ -41,8 +41,8 @@ func ParseTargetBounds(text string) (TargetBounds, error) {
 	return b, err
 }
 
-// Check returns an error unless both bounds are finite numbers in the range of float32, and Low is below High by at
-// least 6e-39.
+// Check returns nil if both bounds are finite numbers in the range of float32, and Low is below High by at least
+// 6e-39, so that scaling to [-1, 1] does not overflow. Otherwise it returns an error.
 func (b TargetBounds) Check() error {
 	if !(math.Abs(b.Low) <= math.MaxFloat32 && math.Abs(b.High) <= math.MaxFloat32 && b.Low < b.High) ||
 		b.half() == 0 || !finite(float32(1/b.half())) {
@@ -84,8 +84,8 @@ func (b TargetBounds) Parse(text string) (float32, error) {
 	return b.Scaled(v)
 }
 
-// Original converts a model's prediction from the scale [-1, 1] back to the unit of the targets: it is the inverse of
-// [TargetBounds.Scaled]. For a number outside [-1, 1] it returns the nearer bound.
+// Original converts scaled, a model's prediction on the scale [-1, 1], back to the unit of the targets: it is the
+// inverse of [TargetBounds.Scaled]. For a number outside [-1, 1] it returns the nearer bound.
 func (b TargetBounds) Original(scaled float64) float64 {
 	return min(max(b.Low/2+b.High/2+scaled*b.half(), b.Low), b.High)
 }
@@ -112,9 +112,9 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 	return &out, nil
 }
 
-// Expect sets what an empty data set will hold, before a reader of files fills it: classes with the labels l, or
-// targets with the bounds b. Exactly one of l and b must not be nil, or Expect returns an error. The user must give
-// them, because the program does not infer them from the records.
+// Expect says what an empty data set d will hold, before a reader of files fills it: classes with the labels l, or
+// targets with the bounds b. The caller gives one of l and b and passes nil for the other; anything else is an error.
+// The user must provide them, because the program does not infer them from the records.
 func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
 	switch {
 	case l != nil && b != nil:

@@ -11,10 +11,10 @@ import (
 // true value, an upper bound, or only an approximation.
 type Kind string
 
-// These are the values of [Kind].
+// These are the values of [Kind]. Only an Approximation guarantees nothing.
 const (
 	Exact         Kind = "exact"         // the computed ε or δ is the true value, to rounding
-	Interval      Kind = "interval"      // the true value lies between the lower and the upper end
+	Interval      Kind = "interval"      // the true value lies between the lower and the upper end, which are both proved
 	Upper         Kind = "upper"         // the true value is at most the computed ε or δ
 	Approximation Kind = "approximation" // the computed ε or δ may be below the true value: no guarantee
 )

@@ -39,8 +39,8 @@ const (
 	// ReplaceOne means that the data sets have equal sizes and differ in one record, so the guarantee hides what a
 	// record contains.
 	ReplaceOne Adjacency = "replace-one"
-	// ZeroOut means that the gradient of one record is 0 in one of the two data sets. The record
-	// keeps its place, so N and all batches are equal.
+	// ZeroOut means that the gradient of one record is 0 in one of the two data sets. The record keeps its place, so
+	// N and all batches are equal. It is the usual adjacency for shuffled batches.
 	ZeroOut Adjacency = "zero-out"
 )
 
@@ -121,7 +121,7 @@ type Event struct {
 	Adjacency       Adjacency `json:"adjacency"`
 	NoiseMultiplier float64   `json:"noise_multiplier"`      // noise multiplier σ ≥ 0: the noise has standard deviation C·σ
 	SampleSize      int       `json:"sample_size,omitempty"` // batch size s; under Poisson sampling, its expected value
-	// DatasetSize is the number of records N; the larger number, if a neighbouring data set has one record less.
+	// number of records N; of two neighbouring data sets, that of the larger one
 	DatasetSize int     `json:"dataset_size,omitempty"`
 	Rate        float64 `json:"sample_rate,omitempty"` // sample rate q in (0, 1]; 0 means SampleSize/DatasetSize
 	// Truncated is the largest number of records in a batch of Poisson sampling, if larger batches are cut to this

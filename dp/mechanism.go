@@ -444,7 +444,7 @@ func Times(events []Event, n int) ([]Event, error) {
 	return all, nil
 }
 
-// Events returns a copy of the recorded events.
+// Events returns a copy of the recorded events, for an accountant.
 func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 
 // All iterates over the recorded events, without a copy of the list.
@@ -487,7 +487,7 @@ type ledgerRow struct {
 	Noise Noise `json:"noise,omitzero"`
 }
 
-// MarshalJSON writes the events, each with its noise.
+// MarshalJSON writes the recorded events as a JSON list, each with the name of its noise.
 func (l Ledger) MarshalJSON() ([]byte, error) {
 	rows := make([]ledgerRow, len(l.events))
 	for i, e := range l.events {

@@ -22,7 +22,7 @@ func CheckCount(name string, n, least, most int) error {
 	return nil
 }
 
-// CheckPositive returns an error unless v is finite and above 0.
+// CheckPositive returns an error unless v is finite and above 0. The error calls the number name.
 func CheckPositive(name string, v float64) error {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and positive", name, v)
@@ -31,7 +31,7 @@ func CheckPositive(name string, v float64) error {
 }
 
 // CheckNotNegative returns an error unless v is finite and at least 0. Use it for numbers that may be 0, such as
-// noise multipliers.
+// noise multipliers. The error calls the number name.
 func CheckNotNegative(name string, v float64) error {
 	if !(v >= 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and not negative", name, v)

@@ -22,7 +22,7 @@ type Sizes interface {
 // ConstantSizes is the sequence of sample sizes in which every round has the same size s.
 type ConstantSizes int
 
-// At returns s for every round.
+// At returns the constant size s; the round does not matter.
 func (s ConstantSizes) At(int) int { return int(s) }
 
 func (s ConstantSizes) String() string { return strconv.Itoa(int(s)) }

@@ -10,7 +10,7 @@ import (
 // noise. If Fault is audit.NoFault, nothing was planted, and every alarm is a false alarm.
 type AuditPower struct {
 	Fault  audit.Fault
-	Size   float64 // size of the fault, see [audit.Options].FaultSize; 0 if the fault has no size
+	Size   float64 // how strong the fault is, see [audit.Options].FaultSize; 0 if the fault has no size
 	Runner audit.Runner
 	Runs   int // number of trainings of one audit, see audit.Options.Runs
 	Audits int

@@ -81,9 +81,9 @@ func (s DelaySpec) Validate() error {
 // processes it uses.
 type DelayOptions struct {
 	Out      string // folder for pictures and for the results of finished runs; "" writes neither
-	Workers  int    // largest number of runs at the same time; memory may limit it further
+	Workers  int    // largest number of trainings at the same time; there may be fewer, so that memory suffices
 	Progress io.Writer
-	Drawing  results.Drawing // how the pictures are drawn
+	Drawing  results.Drawing // style and file formats of the pictures
 	// Command returns the command line that repeats the comparison; it is written to the manifests of the pictures.
 	// If Command is nil, the manifests have no command.
 	Command func(DelaySpec) string

@@ -18,7 +18,7 @@ import (
 // makes figures for your own data.
 type Figure struct {
 	Name  string // name of its folder, also used on the command line
-	Data  string // name of its data set
+	Data  string // name of the data set that it needs
 	Title string // what it shows, in one line
 	Long  bool   // whether it takes long at full size; [Select] returns it only if a pattern matches it
 	// Fixed says that the figure is about runners (simulated or real time), so that it sets the runner of its

@@ -132,7 +132,7 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 		_, after, _ := strings.Cut(string(all), "the table shows their largest ε.\n")
 		return after
 	}
-	want := "\n## Made by other commands\n\nThe commands `propose`, `utility` and `train` made these figures, or `figures` from your own file." +
+	want := "\n## Made by other commands\n\nThese figures were made by the commands `propose`, `utility` and `train`, or by `figures --data` from a user's file." +
 		"\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n" +
 		`| <img src="own-utility/figure.png" width="160" alt=""> | own-utility | U | own.csv, 3 rows, **0.05 of K**, ` +
 		"**runner hogwild**: another run gives another result | `make own` | [picture](own-utility/figure.png), " +
@@ -140,7 +140,7 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 		`| <img src="proposed/figure.svg" width="160" alt=""> | proposed | Settings \| ranked | ` +
 		`a\|b.csv, 7 rows (some \| left out); synth-phishing, 1 row, **synthetic stand-in** | ` +
 		"`proactivedp propose --data 'a\\|b.csv'` | [picture](proposed/figure.pdf), [data](proposed/data.csv), " +
-		"[manifest](proposed/manifest.json) |\n\n## Pages\n\nThese results are pages without a figure on this page:\n\n- [measured](measured/README.md)\n" +
+		"[manifest](proposed/manifest.json) |\n\n## Pages\n\nEach of these results has its own page:\n\n- [measured](measured/README.md)\n" +
 		"- [searched](searched/README.md)\n"
 	if got := index(); got != want {
 		t.Errorf("the index ends with\n%s\nwant\n%s", got, want)

@@ -120,10 +120,10 @@ var pageTexts = map[string]string{
 	"cifar10-twentieth":    "AlexNet on CIFAR-10 with a twentieth of the paper's gradients, for all batch sizes of the paper",
 	"scale":                "processor time and memory of trainings, for different numbers of clients and sizes of the model",
 	"search-cifar10":       "the search for the step size of AlexNet on CIFAR-10, with noise",
-	"search-cifar10-plain": "the same without noise",
+	"search-cifar10-plain": "the search for the step size of AlexNet on CIFAR-10, without noise",
 	"search-mnist":         "the search for the step size of LeNet on MNIST, with noise",
-	"search-mnist-plain":   "the same without noise",
-	"search-mnist-sqrt":    "the same with noise, and step sizes that decrease as in the paper",
+	"search-mnist-plain":   "the search for the step size of LeNet on MNIST, without noise",
+	"search-mnist-sqrt":    "the search for the step size of LeNet on MNIST, with noise, if step sizes decrease as in the paper",
 	"tables":               "every number about privacy in the paper's tables, computed again",
 }
 
@@ -340,9 +340,11 @@ func writeBudgets(text *strings.Builder, dir string, made []Manifest) error {
 	}
 	text.WriteString("\nThe next table shows the test accuracy in percent that trainings reach for each ε. It summarises the figures whose names\n" +
 		"end with `-budget` or `-scatter`. ε is certified for Poisson samples, at δ = 1/N if the name of the training has no δ.\n" +
-		"`softmax` is softmax regression, on histograms of oriented gradients (`hog:4:8`) or on scattering features (`scatter`).\n")
+		"`softmax` is softmax regression, on histograms of oriented gradients (`hog:4:8`) or on scattering features (`scatter`).\n" +
+		"For rows with *steps chosen by budget*, a search chose the step size for each ε. For rows with *usual step*, the\n" +
+		"step size is the one that `train` chooses for the noise.\n")
 	if strings.Contains(rows.String(), publishedSeries) {
-		fmt.Fprintf(text, "\nRows that begin with *published* have results of other authors (%[2]s;\n%[3]s), at δ = %[1]g and without other data, on all test images. "+
+		fmt.Fprintf(text, "\nRows that begin with *published* have results of other authors (%[2]s;\n%[3]s), at δ = %[1]g and without additional training data, on all test images. "+
 			"Their\nprograms shuffle the records, but compute ε for Poisson samples, so their true ε can be larger.\n", publishedDelta, handcrafted, unlocking)
 	}
 	text.WriteString("\n| data | training |")
@@ -357,7 +359,7 @@ func writeBudgets(text *strings.Builder, dir string, made []Manifest) error {
 func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 	var text strings.Builder
 	if len(pictures) > 0 {
-		text.WriteString("\n## Made by other commands\n\nThe commands `propose`, `utility` and `train` made these figures, or `figures` from your own file." +
+		text.WriteString("\n## Made by other commands\n\nThese figures were made by the commands `propose`, `utility` and `train`, or by `figures --data` from a user's file." +
 			"\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n")
 		for _, e := range pictures {
 			if err := e.WriteRow(&text); err != nil {
@@ -366,7 +368,7 @@ func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 		}
 	}
 	if len(pages) > 0 {
-		text.WriteString("\n## Pages\n\nThese results are pages without a figure on this page:\n\n")
+		text.WriteString("\n## Pages\n\nEach of these results has its own page:\n\n")
 		for _, name := range pages {
 			fmt.Fprintf(&text, "- [%[1]s](%[1]s/%[2]s)", name, indexFile)
 			if about := pageTexts[name]; about != "" {

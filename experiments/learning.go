@@ -28,18 +28,19 @@ import (
 // LearningCurve shows how the accuracy grows during a training: the accuracies of the global models that the server
 // broadcasts, as means over several seeds. [TrainCurve] makes one.
 type LearningCurve struct {
-	TestAccuracy float64         `json:"test_accuracy"`    // accuracy at the end of the training, mean over seeds
-	TestSD       float64         `json:"test_accuracy_sd"` // standard deviation over seeds; 0 for one seed
-	TestRows     int             `json:"test_rows"`
-	JudgedOn     string          `json:"judged_on"`
-	Seeds        int             `json:"seeds"` // number of seeds: the spec's seed and the next ones
-	Points       []LearningPoint `json:"points"`
+	TestAccuracy float64 `json:"test_accuracy"` // accuracy at the end of the training, mean over seeds
+	// TestSD is the standard deviation of the final accuracy over seeds; 0 for one seed.
+	TestSD   float64         `json:"test_accuracy_sd"`
+	TestRows int             `json:"test_rows"`
+	JudgedOn string          `json:"judged_on"`
+	Seeds    int             `json:"seeds"` // number of seeds: the spec's seed and the next ones
+	Points   []LearningPoint `json:"points"`
 	// Privacy is the guarantee of a single training, for the seed with the largest ε. All trainings together cost
 	// more.
 	Privacy    claim.Report `json:"privacy"`
 	Synthetic  bool         `json:"synthetic_data"`
 	DataNote   string       `json:"data_note,omitempty"`
-	Notes      []string     `json:"notes,omitempty"` // warnings about the setting
+	Notes      []string     `json:"notes,omitempty"` // warnings about the settings of the training
 	DataSHA256 string       `json:"data_sha256"`
 	Spec       train.Spec   `json:"config"`
 
@@ -51,7 +52,7 @@ type LearningCurve struct {
 // GradComps gradients of every client.
 type LearningPoint struct {
 	GradComps int       `json:"grad_computations"` // number of gradients that each client has computed
-	Accuracy  float64   `json:"accuracy"`          // mean over seeds
+	Accuracy  float64   `json:"accuracy"`          // accuracy of that global model, mean over seeds
 	SD        float64   `json:"accuracy_sd"`
 	BySeed    []float64 `json:"by_seed"`
 }
@@ -172,8 +173,8 @@ func (l *LearningCurve) WriteText(w io.Writer) error {
 	return l.Privacy.WriteText(w)
 }
 
-// Write writes the curve to the folder dir as a figure: the picture, drawn as d says, the data and a manifest with
-// the command.
+// Write writes the curve to the folder dir as a figure: the picture, drawn as d says, the data and a manifest. The
+// manifest names command, the command line that repeats the trainings.
 func (l *LearningCurve) Write(dir, command string, d results.Drawing) error {
 	return results.WriteFigure(dir, l.picture().Write, l.table(), results.Manifest{
 		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),

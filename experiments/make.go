@@ -43,13 +43,13 @@ type MakeOptions struct {
 	// hogwild takes. Only figures that compare privacy budgets, or batch sizes at an equal ε, support Add. The figure
 	// must have been made from the same data, with the same seeds, scale, runner and sizes.
 	Add     bool
-	Workers int // largest number of trainings at the same time; memory may limit it further
+	Workers int // largest number of trainings at the same time; there may be fewer, so that memory suffices
 	// Runner says how the clients of a training run: simulated on a virtual clock ("" or train.VirtualRunner), or as
 	// goroutines in real time (train.HogwildRunner). Results of hogwild cannot be repeated exactly. With hogwild,
 	// figures that compare delays measure real time, and a simulated second takes TimeScale real seconds.
 	Runner    string
 	TimeScale float64
-	Drawing   results.Drawing // how the pictures are drawn
+	Drawing   results.Drawing // style and file formats of the pictures
 	Progress  io.Writer
 	// Command returns the command line that makes a figure again; it is written to the figure's manifest. synthetic
 	// says whether made-up data replace the real data set. If Command is nil, the manifest has no command.
@@ -84,11 +84,13 @@ type Manifest struct {
 	Title   string `json:"title"`
 	Command string `json:"command"`
 	Config  any    `json:"config"`
-	Seeds   int    `json:"seeds"` // seeds 1 to Seeds were run
+	Seeds   int    `json:"seeds"` // number of seeds; trainings ran with the seeds 1 to Seeds
 	// Scale is the fraction of each training's gradients that was computed, see MakeOptions.Scale.
-	Scale   float64 `json:"scale"`
-	Sizes   []int   `json:"sizes,omitempty"`   // MakeOptions.Sizes, for figures that compare sample sizes
-	Epsilon float64 `json:"epsilon,omitempty"` // MakeOptions.Epsilon, for figures that compare them at an equal ε
+	Scale float64 `json:"scale"`
+	// Sizes lists the batch sizes that were requested by MakeOptions.Sizes, for figures that compare batch sizes.
+	Sizes []int `json:"sizes,omitempty"`
+	// Epsilon is the ε that was requested by MakeOptions.Epsilon, for figures that compare batch sizes at one ε.
+	Epsilon float64 `json:"epsilon,omitempty"`
 	// Runner and TimeScale say how clients ran, see MakeOptions. "" and 0 mean that they were simulated on a virtual
 	// clock, or that the figure set its own runners. Results of the runner hogwild (real time) cannot be repeated
 	// exactly.

@@ -33,7 +33,7 @@ import (
 // there were only noise.) If Proposals is not 0, the settings are instead the first Proposals settings that
 // [propose.Propose] returns for each ε.
 type PredictionCase struct {
-	Name    string     `json:"name"` // name in pictures
+	Name    string     `json:"name"` // name by which pictures and tables show the case
 	Base    train.Spec `json:"base"`
 	Epsilon []float64  `json:"epsilon"`
 	// Noise lists noise multipliers. Settings meet them only approximately, because batch sizes are whole numbers.
@@ -352,7 +352,7 @@ func ranks(x []float64) []float64 {
 	return out
 }
 
-// WriteText writes the scores as text.
+// WriteText writes a table for people: for each case, how well each of the three ways of predicting works.
 func (r *PredictionReport) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range r.rows() {
@@ -433,7 +433,9 @@ func (r *PredictionReport) table() [][]string {
 	return rows
 }
 
-// Write writes the scores to the folder dir as a figure: the picture, drawn as d says, the data and a manifest.
+// Write writes the scores to the folder dir as a figure: the picture, drawn as d says, the data and a manifest. The
+// manifest names command (the command line that repeats the check), the cases, their data sets (sources), the number
+// of seeds and the time that it took.
 func (r *PredictionReport) Write(
 	dir, command string, d results.Drawing, cases []PredictionCase, sources []*train.Source, seeds int, took time.Duration,
 ) error {

@@ -44,9 +44,10 @@ func ProposalGrid(r propose.Request) propose.Grid {
 // GridReport is the result of [AgainstGrid], which checks a proposal of package propose: the accuracies of the
 // proposal and of the best setting of a grid of settings that were all trained.
 type GridReport struct {
-	Data     string       `json:"data"`
-	Model    string       `json:"model"`
-	Epsilon  float64      `json:"epsilon"` // target epsilon of a record
+	Data  string `json:"data"`
+	Model string `json:"model"`
+	// Epsilon is the target epsilon of a record, for the proposal and for every setting of the grid.
+	Epsilon  float64      `json:"epsilon"`
 	Delta    float64      `json:"delta"`
 	Grid     propose.Grid `json:"grid"`
 	Settings int          `json:"settings"` // number of settings in the grid
@@ -218,7 +219,7 @@ func judged(ctx context.Context, s gridSetting, o propose.Options, seeds int) (G
 	return w, err
 }
 
-// WriteText writes the comparison as text.
+// WriteText writes the settings and the accuracies of the proposal and of the grid's best setting as text for people.
 func (r *GridReport) WriteText(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s on %s at ε = %s: the first proposal and the best of a grid of %d settings, whole "+
@@ -262,6 +263,8 @@ func (r *GridReport) rows() [][]string {
 }
 
 // Write writes the comparison to the folder dir as a figure: the picture, drawn as d says, the data and a manifest.
+// The manifest names command (the command line that repeats the comparison), the data sets (sources) and the time
+// that it took.
 func (r *GridReport) Write(
 	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {

@@ -37,7 +37,7 @@ type SearchSpec struct {
 	// Eta0 lists the initial step sizes that are tried. If it is empty, they are those of [train.Spec.TriedSteps] for
 	// each model and clipping norm.
 	Eta0   []float64 `json:"eta0"`
-	Beta   []float64 `json:"beta"`   // values of train.Spec.Beta that are tried
+	Beta   []float64 `json:"beta"`   // values to try of β, a constant of the step size schedules, see train.Spec.Beta
 	Sigmas []float64 `json:"sigmas"` // noise multipliers; the settings are ranked for each one separately
 	// Scale is the fraction of each training's gradients that is computed, in (0, 1]; use less than 1 for a quick
 	// trial.
@@ -46,7 +46,7 @@ type SearchSpec struct {
 	// of the batch size, and with less noise such that the signal-to-noise ratio is the same (see
 	// [train.Spec.Proxy]). 1 means the training itself. Trainings without noise are never replaced.
 	Proxy float64 `json:"proxy"`
-	Seeds int     `json:"seeds"` // seeds 1 to Seeds are run
+	Seeds int     `json:"seeds"` // number of seeds; each combination is trained with the seeds 1 to Seeds
 }
 
 // The defaults of a search: proxies at a sixteenth of the cost, so that three seeds cost less than one

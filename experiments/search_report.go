@@ -24,9 +24,10 @@ type SearchReport struct {
 	// over seeds.
 	MajorityShare float64 `json:"majority_share"`
 	// GradComps is the number of gradients that each client computes in a whole training, not in a proxy.
-	GradComps int    `json:"grad_computations"`
-	Seeds     int    `json:"seeds"`
-	Features  string `json:"features,omitempty"` // features that replace the images' pixels, see train.Spec.FeatureMap
+	GradComps int `json:"grad_computations"`
+	Seeds     int `json:"seeds"`
+	// Features is the name of the features that replace the images' pixels, see train.Spec.FeatureMap.
+	Features string `json:"features,omitempty"`
 	// Rankings has one ranking for each noise multiplier of the spec, in that order.
 	Rankings []SearchRanking `json:"rankings"`
 	// Compared ranks the models and features for images from which those of the search were chosen before it, best
@@ -34,7 +35,7 @@ type SearchReport struct {
 	Compared      []propose.Compared `json:"compared,omitempty"`
 	Notes         []string           `json:"notes,omitempty"`
 	PrivacyReason string             `json:"privacy_reason"`
-	Command       string             `json:"command"` // command that repeats the search
+	Command       string             `json:"command"` // command line that repeats the search
 	metric        string
 	warning       string // see train.Spec.BaselineWarning
 }
@@ -49,7 +50,7 @@ type SearchRanking struct {
 	Proxy      float64           `json:"proxy"`
 	RunComps   int               `json:"run_grad_computations"` // number of gradients that each client computes in one run
 	Winner     SearchCandidate   `json:"winner"`                // best combination, the first of Candidates
-	Candidates []SearchCandidate `json:"candidates"`            // best first
+	Candidates []SearchCandidate `json:"candidates"`            // all combinations of settings, the best first
 	how        string
 }
 

@@ -28,12 +28,13 @@ type UtilityReport struct {
 	JudgedOn string `json:"judged_on"`
 	// Majority is the baseline: the best value of the metric that the same prediction for all rows reaches, see
 	// models.Metric.Baseline.
-	Majority   float64          `json:"majority_share"`
-	Synthetic  bool             `json:"synthetic_data"`
-	DataNote   string           `json:"data_note,omitempty"`
-	Notes      []string         `json:"notes,omitempty"`
-	DataSHA256 string           `json:"data_sha256"` // SHA-256 of the parsed records of the data set
-	Spec       pool.UtilitySpec `json:"config"`      // settings of all lines, with clipping norm 0; each line has its own clipping norm
+	Majority   float64  `json:"majority_share"`
+	Synthetic  bool     `json:"synthetic_data"`
+	DataNote   string   `json:"data_note,omitempty"`
+	Notes      []string `json:"notes,omitempty"`
+	DataSHA256 string   `json:"data_sha256"` // SHA-256 of the parsed records of the data set
+	// Spec has the settings of all lines. Its clipping norm is 0, because each line has its own.
+	Spec pool.UtilitySpec `json:"config"`
 }
 
 // Graph makes a utility graph, which shows how much noise the accuracy of a model tolerates. For each clipping norm C
@@ -74,7 +75,8 @@ func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips 
 	return r, nil
 }
 
-// WriteText writes the report as text. The accuracies with noise are fractions of the accuracy without noise.
+// WriteText writes the graph as a table for people: for each σ and clipping norm, the accuracy with noise as a
+// fraction of the accuracy without noise.
 func (r *UtilityReport) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s of w* + n over that of w*, on the %s: %s of %s\n",
 		r.Spec.Train.MetricName(), r.JudgedOn, decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic,
@@ -112,7 +114,8 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 	return nil
 }
 
-// Write writes the graph to the folder dir as a figure: the picture, drawn as d says, the data and a manifest.
+// Write writes the graph to the folder dir as a figure: the picture, drawn as d says, the data and a manifest. The
+// manifest names command (the command line that repeats it), the data set (source) and the time that it took.
 func (r *UtilityReport) Write(
 	dir, command string, d results.Drawing, source *train.Source, took time.Duration,
 ) error {

@@ -80,8 +80,8 @@ func CheckSample(b data.Batch) error {
 }
 
 // Narrow does the work of Model.ClippedGradSum for a Bounded model, so that the author of a model need only write
-// WideGradSum. It calls m.WideGradSum, which writes the float64 result to wide, and sets sum to that result, rounded
-// to float32. sum and wide must have the model's length; wide is only working memory.
+// WideGradSum. It calls m.WideGradSum with params, b, clip and s, which writes the float64 result to wide, and sets
+// sum to that result, rounded to float32. sum and wide must have the model's length; wide is only working memory.
 func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.Batch, clip float64, s Scratch) error {
 	if err := m.WideGradSum(wide, params, b, clip, s); err != nil {
 		return err
@@ -144,8 +144,9 @@ func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float
 	return nil
 }
 
-// AddGradSum adds the sum that [Sums.GradSum] computes to u, of the model's length d, which usually holds the noise.
-// It adds in float64 and then rounds to float32. Use it for the release of a round: the result in u is the noisy sum.
+// AddGradSum adds the sum that [Sums.GradSum] computes from the other arguments to u, of the model's length d, which
+// usually holds the noise. It adds in float64 and then rounds to float32. Use it for the release of a round: the
+// result in u is the noisy sum.
 func (s *Sums) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	if s.adder != nil {
 		return s.adder.AddGradSum(u, params, b, clip, scratch)

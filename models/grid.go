@@ -50,7 +50,7 @@ func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }
 
-// GridError returns by how much the norm of a vector of d coordinates can grow when a [Grid] rounds each of them, as
-// a fraction of the clipping norm C. A model includes it in Bounded.Shade. Each coordinate moves by at most half a
-// unit of the grid, which is at most C·2^-27, so the result is √d·2^-27.
+// GridError returns by how much the norm of a clipped gradient of d coordinates can grow when a [Grid] rounds each
+// coordinate, as a fraction of the clipping norm C. A model includes it in Bounded.Shade. Each coordinate moves by at
+// most half a unit of the grid, which is at most C·2^-27, so the result is √d·2^-27.
 func GridError(d int) float64 { return math.Sqrt(float64(d)) * 0x1p-27 }

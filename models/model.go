@@ -67,9 +67,10 @@ var ErrDiverged = errors.New("training has diverged: not finite")
 // few units of 2^-24, and the clipped gradient must still not be longer than C.
 const ClipMargin = 1 + 0x1p-21
 
-// ClipFactor returns the factor in (0, 1] by which a model must multiply a gradient of the given norm so that it is
-// at most clip long, even after rounding. It is 1/max{1, norm/clip}, reduced by a relative 5e-7 if it is below 1. ok
-// is false if norm is NaN or above MaxNorm, which means that the training has diverged, or if clip is not above 0.
+// ClipFactor returns the factor in (0, 1] by which a model must multiply a gradient of the given norm so that the
+// product is at most clip long, even after rounding. It is 1/max{1, norm/clip}, reduced by a relative 5e-7 if it is
+// below 1. ok is false if norm is NaN or above MaxNorm, which means that the training has diverged, or if clip is not
+// above 0.
 func ClipFactor(norm, clip float64) (factor float64, ok bool) {
 	if !(norm <= MaxNorm && clip > 0) {
 		return 0, false
@@ -94,9 +95,9 @@ func CheckFinite(params []float32) error {
 	return nil
 }
 
-// Accuracy returns the fraction of the examples of b whose class m predicts correctly, and 0 for an empty batch.
-// scratch must come from m.NewScratch. labels is working memory of at least the batch's length; with nil, Accuracy
-// allocates it.
+// Accuracy returns the fraction of the examples of b whose class m, with the parameters params, predicts correctly,
+// and 0 for an empty batch. scratch must come from m.NewScratch. labels is working memory of at least the batch's
+// length; with nil, Accuracy allocates it.
 func Accuracy(m Model, params []float32, b data.Batch, scratch Scratch, labels []int32) float64 {
 	if b.Len() == 0 {
 		return 0

@@ -142,9 +142,9 @@ func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float
 	return Narrow(m, sum[:m.NumParams()], s.wide, params, b, clip, s)
 }
 
-// WideGradSum does the same as [Network.ClippedGradSum], but in float64, with a proven bound on its rounding errors:
-// see [Bounded]. With clip = +Inf it does not clip, and computes no norms. A finite clip must be at least
-// nn.LeastNorm, and a batch may have at most nn.MaxBatch records; otherwise it returns an error.
+// WideGradSum does the same as [Network.ClippedGradSum] with these arguments, but in float64, with a proven bound on
+// its rounding errors: see [Bounded]. With clip = +Inf it does not clip, and computes no norms. A finite clip must be
+// at least nn.LeastNorm, and a batch may have at most nn.MaxBatch records; otherwise it returns an error.
 func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)
@@ -154,8 +154,8 @@ func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, cli
 	return m.diverged(m.net.GradSum(sum, params, b, factor, s.dropout, s.nn))
 }
 
-// AddGradSum adds the sum that [Network.WideGradSum] computes to u, of length d, which usually holds the noise of a
-// round: see [Adder].
+// AddGradSum adds the sum that [Network.WideGradSum] computes from the other arguments to u, of length d, which
+// usually holds the noise of a round: see [Adder].
 func (m *Network) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)
@@ -191,18 +191,21 @@ func (m *Network) diverged(err error) error {
 	return err
 }
 
-// Loss returns the mean cross-entropy of the examples in b at params.
+// Loss returns the mean cross-entropy of the examples in b at params, each multiplied by the weight of its class if
+// there are class weights. scratch is working memory from NewScratch.
 func (m *Network) Loss(params []float32, b data.Batch, scratch Scratch) float64 {
 	return m.net.Loss(params, b, scratch.(*networkScratch).whole())
 }
 
-// Predict sets labels[i] to the class of example i with the largest logit (score before softmax).
+// Predict sets labels[i] to the class with the largest logit (score before softmax) for example i of b, with the
+// parameters params. scratch is working memory from NewScratch.
 func (m *Network) Predict(labels []int32, params []float32, b data.Batch, scratch Scratch) {
 	m.net.Predict(labels, params, b, scratch.(*networkScratch).whole())
 }
 
-// Logits sets z[i·K+k] to the logit of class k for example i: its score before softmax. K is the number of classes of
-// the data set, see [Scorer].
+// Logits sets z[i·K+k] to the logit of class k (its score before softmax) for example i of b, with the parameters
+// params. K is the network's number of classes; as a [Scorer], the network must have as many as the data set. scratch
+// is working memory from NewScratch.
 func (m *Network) Logits(z []float64, params []float32, b data.Batch, scratch Scratch) {
 	m.net.Logits(z, params, b, scratch.(*networkScratch).whole())
 }

@@ -25,8 +25,9 @@ type Regression struct {
 	MedianMAE float64 `json:"mae_of_median"`
 }
 
-// Predictions returns the predictions of the regression model m for the examples in b, in the original unit of the
-// targets and clamped to their public bounds. (The Logits of such a model are on a scale from −1 to 1.)
+// Predictions returns the predictions of the regression model m, with the parameters params, for the examples in b,
+// in the original unit of the targets and clamped to their public bounds. (The Logits of such a model are on a scale
+// from −1 to 1.)
 func Predictions(m Scorer, params []float32, b data.Batch, scratch Scratch) []float64 {
 	z := make([]float64, b.Len())
 	InParts(b, func(from, to int, part data.Batch) { m.Logits(z[from:to], params, part, scratch) })
@@ -36,8 +37,8 @@ func Predictions(m Scorer, params []float32, b data.Batch, scratch Scratch) []fl
 	return z
 }
 
-// EvaluateRegression compares predictions, as [Predictions] returns them, with the targets of the batch, and returns
-// the errors. If the batch is empty, all numbers are 0.
+// EvaluateRegression compares predictions, as [Predictions] returns them, with the targets of the batch b, and
+// returns the errors. If b is empty, all numbers are 0.
 func EvaluateRegression(predictions []float64, b data.Batch) *Regression {
 	r := new(Regression)
 	n := float64(b.Len())

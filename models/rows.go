@@ -89,8 +89,8 @@ func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 func (r *Rows) Parameters(w []float64, params []float32) { f32.WidenRow(w, params) }
 
 // Ahead starts to load the rows with the given numbers into the processor's caches, so that a later call of
-// [Rows.Dots] is faster. If there are more than a few rows, it does nothing, because Dots itself loads later rows
-// while it multiplies earlier ones.
+// [Rows.Dots] is faster. For more than four rows it does nothing, because Dots itself loads later rows while it
+// multiplies earlier ones. It also does nothing if the rows are stored sparsely.
 func (r *Rows) Ahead(rows []int32) {
 	if r.dense != nil && len(rows) <= rowsAhead {
 		f32.AheadRows(r.dense, r.columns, rows)

@@ -85,8 +85,9 @@ func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluat
 	return EvaluateLogits(nil, labels, b)
 }
 
-// EvaluateLoss returns the results of both [Evaluate] and m.Loss for the batch b. If m is a [Network] and the batch
-// is not very large, this takes only one pass over the batch instead of two.
+// EvaluateLoss returns the results of both [Evaluate] and m.Loss, the mean loss, for the model m at params on the
+// batch b. If m is a [Network] and the batch is not very large, this takes only one pass over the batch instead of
+// two.
 func EvaluateLoss(m Model, params []float32, b data.Batch, scratch Scratch) (e *Evaluation, loss float64) {
 	n, ok := m.(*Network)
 	if !ok || b.Len() > mostLogits/n.net.Classes() {
@@ -468,10 +469,10 @@ func (m Metric) Baseline(rows data.Subset) float64 {
 }
 
 // Rows returns the number of records n that determines how much the metric varies between samples, as [Metric.Margin]
-// and [Metric.Variance] need it. counts has the number of records of each class; classes without records do not
-// count. For the accuracy, n is the number of all records. For f1 and the recall at a precision with two classes, it
-// is the number of records of class 1. For auc, and f1 with more classes, it is that of the rarest class. For the
-// balanced accuracy, it is that of the rarest class times the number of classes.
+// and [Metric.Variance] need it. counts has the number of records of each class. Classes without records are left out
+// of the following rules. For the accuracy, n is the number of all records. For f1 and the recall at a precision with
+// two classes, it is the number of records of class 1. For auc, and f1 with more classes, it is that of the rarest
+// class. For the balanced accuracy, it is that of the rarest class times the number of classes.
 func (m Metric) Rows(counts []int) int {
 	all, present, rarest := 0, 0, 0
 	for _, n := range counts {
@@ -532,8 +533,9 @@ const Quantile = 1.645
 
 // Margin returns how far the metric's value of a model can be off because it was measured on few records: [Quantile]
 // times the standard deviation of the value, see [Metric.Variance]. So a value that is above a target by more than
-// Margin shows with about 95 % confidence that the target is reached. rows is the result of [Metric.Rows]. If rows is
-// 0, the margin is 0. For metrics of regression, it is otherwise NaN: use Metric.SamplingErrors.
+// Margin shows with about 95 % confidence that the target is reached. rows is the result of [Metric.Rows] for the
+// records. If it is 0, no record counts for the metric, and Margin returns 0. The margin is not known for metrics of
+// regression. For them Margin returns NaN if rows is above 0: use [Metric.SamplingErrors].
 func (m Metric) Margin(value float64, rows int) float64 {
 	if rows < 1 {
 		return 0
@@ -541,10 +543,10 @@ func (m Metric) Margin(value float64, rows int) float64 {
 	return Quantile * math.Sqrt(m.Variance(value, float64(rows)))
 }
 
-// Chance returns by how much a model that has learnt nothing can exceed [Metric.Baseline] by luck: it does not use
-// the features, and on the given rows it exceeds the baseline by more than Chance with probability at most 0.05. So a
-// model that exceeds the baseline by more than Chance has probably learnt something. For metrics of regression use
-// [Metric.SamplingErrors].
+// Chance returns by how much a model can exceed [Metric.Baseline] by luck, on the given rows. A model that has learnt
+// nothing, because it does not use the features, exceeds the baseline by more than Chance with a probability of about
+// 0.05 or less. So a model that exceeds the baseline by more than Chance has probably learnt something. For metrics
+// of regression use [Metric.SamplingErrors].
 //
 // For the recall at a precision P, Chance follows from Chernoff's bound. Let q < P be the share of class 1, and D the
 // Kullback-Leibler divergence of P from q. Put the examples in a random order. Among the first k, the share of class

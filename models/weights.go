@@ -39,8 +39,8 @@ func CheckClassWeights(weights []float64, classes int) error {
 	return errors.Join(errs...)
 }
 
-// WithClassWeights returns a network like m in which the loss of an example is multiplied by the weight of its class,
-// one weight for each class: see [Weightable].
+// WithClassWeights returns a network like m in which the loss of an example is multiplied by the weight of its class.
+// weights has one weight for each class, see [Weightable].
 func (m *Network) WithClassWeights(weights []float64) (Model, error) {
 	if err := CheckClassWeights(weights, m.net.Classes()); err != nil {
 		return nil, err

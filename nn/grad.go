@@ -16,7 +16,7 @@ var ErrNotFinite = errors.New("a gradient is not finite")
 // Factor is the function by which the caller of [Net.GradSum] says how gradients are clipped. For the norm of an
 // example's gradient it returns the number by which the gradient is multiplied before it is added to the sum, for
 // example min{1, C/norm} for the clipping norm C. The second result must be false if norm is negative, infinite or
-// NaN, and otherwise true.
+// NaN, and otherwise true. If it is false, GradSum returns [ErrNotFinite].
 type Factor func(norm float64) (float64, bool)
 
 // GradSum sets sum, of length NumParams, to the sum of the clipped gradients of a batch: Σ_b factor(‖g_b‖)·g_b, where
@@ -33,9 +33,9 @@ func (n *Net) GradSum(
 	return n.gradSum(sum[:n.params], nil, params, batch, factor, dropout, s)
 }
 
-// AddGradSum adds the sum that [Net.GradSum] computes to u, of length NumParams, in float64, and rounds the result to
-// float32 once. Use it if u already holds the noise: it is faster than GradSum, because most of the sum is never
-// stored. If factor refuses a norm, the error wraps ErrNotFinite and u is unchanged.
+// AddGradSum adds the sum that [Net.GradSum] computes from the other arguments to u, of length NumParams, in float64,
+// and rounds the result to float32 once. Use it if u already holds the noise: it is faster than GradSum, because most
+// of the sum is never stored. If factor refuses a norm, the error wraps ErrNotFinite and u is unchanged.
 func (n *Net) AddGradSum(
 	u, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {
@@ -90,15 +90,16 @@ func (n *Net) Loss(params []float32, batch data.Batch, s *Scratch) float64 {
 	return total / float64(batch.Len())
 }
 
-// Predict sets labels[i] to the predicted class of example i: the class with the largest logit, or the first one if
-// several are equal. labels must be at least as long as the batch. s is working memory from NewScratch.
+// Predict sets labels[i] to the class that the network with the parameters params predicts for example i: the class
+// with the largest logit (score before softmax), or the first one if several are equal. labels must be at least as
+// long as the batch. s is working memory from NewScratch.
 func (n *Net) Predict(labels []int32, params []float32, batch data.Batch, s *Scratch) {
 	labels = labels[:batch.Len()]
 	n.evaluate(params, batch, s, func(at, b int) { n.predict(labels[at:min(at+f32.Lanes, len(labels))], s, b) })
 }
 
-// Logits sets z[i*n.Classes()+k] to the logit (score before softmax) of class k for example i of the batch. s is
-// working memory from NewScratch.
+// Logits sets z[i*n.Classes()+k] to the logit (score before softmax) of class k for example i of the batch, with the
+// parameters params. s is working memory from NewScratch.
 func (n *Net) Logits(z []float64, params []float32, batch data.Batch, s *Scratch) {
 	classes := n.Classes()
 	n.evaluate(params, batch, s, func(at, b int) {
@@ -106,7 +107,8 @@ func (n *Net) Logits(z []float64, params []float32, batch data.Batch, s *Scratch
 	})
 }
 
-// LossAndLogits returns the result of [Net.Loss] and sets z as [Net.Logits] does, in one forward pass instead of two.
+// LossAndLogits returns the mean loss, as [Net.Loss] does, and sets z to the logits, as [Net.Logits] does, in one
+// forward pass instead of two.
 func (n *Net) LossAndLogits(z []float64, params []float32, batch data.Batch, s *Scratch) (loss float64) {
 	classes := n.Classes()
 	n.evaluate(params, batch, s, func(at, b int) {

@@ -27,9 +27,9 @@ type FilterUse struct {
 	All  *float64 `json:"used_by_all,omitempty"`
 }
 
-// ClosedFormBeside has the ε of the same rounds by the paper's Theorem simpleF, for comparison with the ε by which
-// [Replan] plans. The theorem holds only for rounds that were fixed before the first release. A field is nil if the
-// theorem gives no ε.
+// ClosedFormBeside is the part of a [Next] with the ε of its rounds by the paper's Theorem simpleF, for comparison
+// with the ε by which [Replan] plans. The theorem holds only for rounds that were fixed before the first release. A
+// field is nil if the theorem gives no ε.
 type ClosedFormBeside struct {
 	Past *float64 `json:"past"` // ε of the past rounds by themselves
 	All  *float64 `json:"all"`  // ε of the past and next rounds together

@@ -148,9 +148,9 @@ func (c calculator) loses(s, rounds int) bool {
 }
 
 // Recommend finds a good batch size for the budget and the epochs of p, and stores it with its noise in
-// p.Recommended. Its signal (the size of the summed gradients compared with the noise, see [Batch]) must be at least
-// 80 % of that of full batches. It is the least power of two with this signal for which all clients together send 100
-// to 1,000 updates. If there is none, it is the closest to this, and p.Recommended.Reason says why.
+// p.Recommended. It is the least power of two whose signal (the size of the summed gradients compared with the noise,
+// see [Batch]) is at least 80 % of that of full batches, and with which all clients together send 100 to 1,000
+// updates. If no size has both, Recommend chooses the best compromise. p.Recommended.Reason explains the choice.
 //
 // Recommend does nothing if p is infeasible, has no ε or computes less than one gradient. It also does nothing for a
 // closed form, where the noise does not depend on the batch size.
@@ -176,7 +176,7 @@ func (p *Plan) Recommend(ctx context.Context) error {
 	return nil
 }
 
-// MaxSizes is the largest number of batch sizes that Compare accepts.
+// MaxSizes is the largest number of batch sizes that [Compare] compares in one call.
 const MaxSizes = 100
 
 // ValidateSizes returns one error that lists every problem of r and of the batch sizes as arguments of [Compare].

@@ -23,8 +23,8 @@ const (
 // and number of rounds. Leave the third one 0; Calibrate finds it. All rounds have the same noise multiplier and
 // sample rate.
 type Target struct {
-	Epsilon float64 `json:"epsilon"`         // ε of the budget, in [1e-8, 1e4]
-	Delta   float64 `json:"delta"`           // δ of the budget, in [1e-300, 1)
+	Epsilon float64 `json:"epsilon"`         // largest ε that a record may pay, in [1e-8, 1e4]
+	Delta   float64 `json:"delta"`           // δ at which ε is computed, in [1e-300, 1)
 	Sigma   float64 `json:"sigma,omitempty"` // noise multiplier σ in [0.05, 1e6]
 	// SampleRate is the sample rate q in [1e-9, 1]: the probability that a record is in the batch of a round.
 	SampleRate float64 `json:"sample_rate,omitempty"`

@@ -69,21 +69,21 @@ func (h History) Fixed() ([]dp.Event, error) {
 //	sample_rate, or sample_size and dataset_size,
 //	sampling, adjacency
 //
-// The last two may be omitted. Then the arguments sampling and adjacency apply; an empty adjacency stands for the
-// usual one of the sampling.
+// The last two may be omitted. Then the arguments sampling and adjacency apply; an empty adjacency
+// stands for the usual one of the sampling.
 //
 // The noise of a release names the root (a seed or a secret) and the run of all its rounds, see [rng.Name]. The run
 // is required. Two releases of the same run are an error that wraps dp.ErrSharedNoise, because their noise can be
 // subtracted.
 //
-// Unknown keys, repeated keys, an empty list, data after the value, more than MaxEventsBytes, and events outside
-// their ranges are errors. The error names the event.
+// Unknown keys, repeated keys, an empty list, data after the value, more than MaxEventsBytes, and
+// events outside their ranges are errors. The error names the event.
 //
-// An object with the key "releases" may be any report of this program. Its other keys are ignored, except for the
-// notes of [History]. A key that is similar to "filter" is an error.
+// An object with the key "releases" may be any report of this program. Its other keys are ignored,
+// except for the notes of [History]. A key that is similar to "filter" is an error.
 //
-// The key "filter" of an object has the keys epsilon, delta and orders: the [rdp.Limits] that were fixed before the
-// first release. If it also has "recorded": false, [History.Late] is set.
+// The key "filter" of an object has the keys epsilon, delta and orders: the [rdp.Limits] that were
+// fixed before the first release. If it also has "recorded": false, [History.Late] is set.
 func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (History, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxEventsBytes))
 	if err != nil {

@@ -47,7 +47,7 @@ type Remedy struct {
 	// To is the new value of the field that Change names, rounded to the side that costs less ε.
 	To     float64 `json:"to,omitempty"`
 	Method Method  `json:"method,omitempty"` // accountant by which the changed request is feasible
-	Text   string  `json:"text"`             // description of the change
+	Text   string  `json:"text"`             // description of the change in words
 }
 
 // Remedies lists changes that make a request feasible. Any one of them is enough.

@@ -22,10 +22,11 @@ type Method string
 // RDP and PLD cannot count sample sizes that vary. If batch sizes vary (θ, the largest size divided by the mean s, is
 // above 1), they count every round at the largest size ⌊θs⌋, which costs at least as much.
 const (
-	ClosedForm Method = "closed-form"         // the paper's Theorem simpleF with the corrected γ (see closedform.Form): an upper bound
-	Printed    Method = "closed-form-printed" // Theorem simpleF with γ as the paper prints it; no guarantee
-	// Paper uses γ as the paper's experiments computed it, by one step of an iteration that begins at γ = 2; no
-	// guarantee.
+	// ClosedForm is the paper's Theorem simpleF, with its constant γ corrected (see closedform.Form): an upper bound.
+	ClosedForm Method = "closed-form"
+	Printed    Method = "closed-form-printed" // Theorem simpleF, with its constant γ as the paper prints it; no guarantee
+	// Paper is Theorem simpleF with its constant γ as the paper's experiments computed it, by one step of an
+	// iteration that begins at γ = 2. It has no guarantee.
 	Paper Method = "paper"
 	RDP   Method = "rdp" // the accountant of package dp/rdp (Rényi differential privacy): an upper bound
 	PLD   Method = "pld" // the tight accountant of package dp/pld: a certified interval

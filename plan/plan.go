@@ -58,8 +58,9 @@ type Plan struct {
 	// Gamma is the constant γ (about 2) in the paper's theorem, for all rounds that use one record: the theorem
 	// requires at least γθ²k²/ε rounds. It is the corrected γ, except with the methods Printed and Paper. If the
 	// plan's method is not a closed form, Gamma and all other numbers of the theorem are nil.
-	Gamma        *float64 `json:"gamma"`
-	GammaPrinted *float64 `json:"gamma_printed"` // γ as the paper prints it (see closedform.Form), for comparison only
+	Gamma *float64 `json:"gamma"`
+	// GammaPrinted is the constant γ as the paper prints it (see closedform.Form), for comparison only.
+	GammaPrinted *float64 `json:"gamma_printed"`
 
 	// TMin is the least number of rounds within the budget. 2^53 means at least 2^53; then Run is nil.
 	TMin int `json:"t_min"`

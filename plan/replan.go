@@ -159,11 +159,11 @@ func (r NextRequest) n() int {
 // Every ε counts all rounds, past and next, of all clients that hold a record, unless the comment of the field says
 // that it is about the past only.
 //
-// Use Replan to make a Next. The methods of any other Next return an error or, if they have no error result, may
-// panic.
+// Use Replan to make a Next. The methods of any other Next return an error or, if they have no error
+// result, may panic.
 type Next struct {
 	N             int     `json:"n"`
-	Epochs        float64 `json:"epochs"` // epochs of the next rounds, k_j
+	Epochs        float64 `json:"epochs"` // number of epochs of the next rounds, k_j
 	Sigma         float64 `json:"sigma"`  // noise multiplier of the next rounds, σ_j
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`

@@ -27,10 +27,10 @@ import (
 // The number of rounds follows from epochs as [Rounds] says. The run never costs more than ε. The closed forms (the
 // paper's theorem, see [Method]) need a σ above √2, at least 1.4142136.
 //
-// With random allocation, a batch size s means t = ⌈N/s⌉ batches in each of the k epochs, so T = ⌈kt⌉ rounds.
+// With random allocation, a batch size s means t = ⌈N/s⌉ batches in each of the k epochs, so T = ⌈kt⌉
+// rounds.
 type Request struct {
-	// N is the number of records of the client, in [1, 2^53]; the larger number, if a neighbouring data set has one
-	// record less.
+	// number of records N of the client, in [1, 2^53]; of two neighbouring data sets, that of the larger one
 	N int `json:"n"`
 	// Epochs is the number of epochs k in [1e-6, 1e9]; k epochs of N records are K = kN gradients, at most 2^53.
 	Epochs     float64 `json:"epochs"`

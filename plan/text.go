@@ -293,7 +293,8 @@ func (p *Plan) writeOtherAdjacency(t *page) {
 // share formats a fraction of the full-batch signal as a percentage.
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
-// WriteBatches writes the batch sizes that [Compare] returned as a table for people.
+// WriteBatches writes a table for people with one row for each batch size that [Compare] compared: rounds, noise and
+// signal.
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)

@@ -47,8 +47,8 @@ type Setting struct {
 // If batch sizes vary (θ > 1), every round counts as if it had the largest size.
 //
 // Tighten does nothing if there is nothing to account for: no ε, no σ, or less than one gradient computation. It also
-// does nothing for random allocation and for plans that protect a person (Group). Their ε is already by the
-// accountant pld, which covers them only under add-or-remove adjacency, so Tighten would have nothing to add.
+// does nothing for random allocation and for plans that protect a person (Group). Their ε is already by the accountant
+// pld, which covers them only under add-or-remove adjacency, so Tighten would have nothing to add.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // privacy says.
 type Probing string
 
-// These are the values of [Probing].
+// These are the values of [Probing]: whose data the search uses.
 const (
 	// Own means that the search uses the data of the later training. Its trainings have almost no noise, so use Own
 	// only for public data.

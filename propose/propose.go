@@ -47,7 +47,7 @@ type Request struct {
 	Rounds []int `json:"rounds"`
 	// Seeds is the number of seeds with which each reported setting is tried, the same seeds for all, in [3, 100].
 	Seeds int `json:"seeds"`
-	Count int `json:"count"` // largest number of proposals, in [1, 100]
+	Count int `json:"count"` // largest number of proposals to return, in [1, 100]
 }
 
 // These are the limits of Request.Epsilon and Request.Seeds. Fewer than MinSeeds seeds do not show how much
@@ -125,7 +125,7 @@ type Options struct {
 // small. Its field Remedies lists changes that would help.
 type Infeasible struct {
 	Reason   string   // why no setting meets the request
-	Remedies []string // changes of the request; each one would be enough; may be empty
+	Remedies []string // changes of the request, each of which is enough to get proposals; may be empty
 	Accuracy float64  // the best accuracy that is predicted within the request; 0 if unknown
 	Epsilon  float64  // an ε, larger than the requested one, that would be enough; 0 if unknown
 }

@@ -43,7 +43,7 @@ func (p Prediction) interval(m models.Metric) string {
 // accuracy, its certified ε, and its amount of work.
 type Proposal struct {
 	Rank    int        `json:"rank"`
-	Setting train.Spec `json:"setting"` // a complete spec for training
+	Setting train.Spec `json:"setting"` // all settings of the training, as package train takes them
 	Prediction
 	// Proxy is the batch size of the trainings behind the prediction (proxies), as a fraction of the setting's batch
 	// size; 1 means full size.
@@ -57,7 +57,7 @@ type Proposal struct {
 	Gradients int           `json:"gradients"`         // number of gradients that all clients compute together
 	Rounds    int           `json:"rounds"`            // number of rounds of each client
 	Updates   int           `json:"updates"`           // number of messages that all clients send to the server together
-	Seconds   float64       `json:"seconds"`           // estimated time of the training loop on this machine
+	Seconds   float64       `json:"seconds"`           // estimated duration of the training on this machine, in seconds
 }
 
 // Probe is the part of a [Report] about the proxies, the cheaper trainings that predicted the accuracies: which data
@@ -163,7 +163,8 @@ func (s *searcher) proposal(ctx context.Context, c *candidate, spread float64) (
 	}, nil
 }
 
-// WriteText writes the proposals as text.
+// WriteText writes the proposals as a table for people, with their predicted accuracies and their ε, and what the
+// search revealed.
 func (r *Report) WriteText(w io.Writer) error {
 	var text strings.Builder
 	if len(r.Proposals) > 0 {

@@ -13,7 +13,7 @@ import (
 // Grid lists values for each part of a setting. Every combination of these values is one setting, see
 // [Study.Settings].
 type Grid struct {
-	Rounds []int `json:"rounds"` // numbers of rounds, counted over all clients together
+	Rounds []int `json:"rounds"` // numbers of rounds, those of all clients together
 	// Noise lists noise multipliers, which settings meet only approximately, because batch sizes are whole numbers.
 	Noise []float64 `json:"noise"`
 	Clips []float64 `json:"clips"`

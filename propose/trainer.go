@@ -31,12 +31,13 @@ type TrainerRequest struct {
 	Target  float64 `json:"target,omitempty"` // metric to reach, in (0, 1); 0 means to find the best metric for Epsilon
 	Rounds  []int   `json:"rounds"`           // numbers of steps to try
 	Seeds   int     `json:"seeds"`            // number of trial trainings of every reported setting, in [3, 100]
-	Count   int     `json:"count"`            // largest number of proposals, in [1, 100]
+	Count   int     `json:"count"`            // largest number of proposals to return, in [1, 100]
 	Seed    uint64  `json:"seed"`             // seed of a setting's first trial training; the others have the next numbers
 }
 
-// DefaultTrainerRequest returns a request for the best settings within epsilon at delta, for a training script with
-// records private and public public records. It tries few settings, because a script may take long for each.
+// DefaultTrainerRequest returns a request for the best settings within epsilon at delta, for a training script.
+// records and public are the numbers of its private and its public records. The request tries few settings, because a
+// script may take long for each.
 func DefaultTrainerRequest(records, public int, epsilon, delta float64) TrainerRequest {
 	return TrainerRequest{Records: records, Public: public, Epsilon: epsilon, Delta: delta, Rounds: []int{250, 1000},
 		Seeds: MinSeeds, Count: 3, Seed: 1}
@@ -75,7 +76,7 @@ type TrainerProposal struct {
 // TrainerReport is the result of [ForTrainer]: the proposed settings for the user's own training script.
 type TrainerReport struct {
 	Request   TrainerRequest    `json:"request"`
-	Proposals []TrainerProposal `json:"proposals"` // best first
+	Proposals []TrainerProposal `json:"proposals"` // the proposed settings, the best first
 	Trainings int               `json:"trainings"` // number of trial trainings, newly run or reused
 	// Spread is the standard deviation of the metric between trainings of one setting with different seeds. The
 	// predicted intervals allow for it and for the error of predicting by cheaper trainings. They do not allow for
@@ -269,7 +270,7 @@ func (s *searcher) trainerReport(ctx context.Context, p *proxies, found []*candi
 	return r, nil
 }
 
-// WriteText writes the proposals as text.
+// WriteText writes the proposals as a table for people, with their predicted metrics and their ε.
 func (r *TrainerReport) WriteText(w io.Writer) error {
 	var text strings.Builder
 	if len(r.Proposals) > 0 {

@@ -22,7 +22,7 @@ type Adapt float64
 // MaxAdapt is the largest value of [Adapt], the factor by which a client may change its batch size.
 const MaxAdapt = 1000
 
-// Validate returns an error if a is neither 0 nor in (1, MaxAdapt].
+// Validate returns an error unless a is 0 (no adapting) or in (1, MaxAdapt].
 func (a Adapt) Validate() error {
 	if a != 0 && !(a > 1 && a <= MaxAdapt) {
 		return fmt.Errorf("adapt = %v, must be 0 or in (1, %d]", float64(a), MaxAdapt)

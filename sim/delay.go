@@ -83,13 +83,14 @@ func (taus ByRound) String() string { return "list:" + joined(taus) }
 // SquareRoot is a [Delay] that grows with the training: when a client has computed t gradients, its newest global
 // model may lack the last √(t/ln t) of them. The paper says that this does not harm convergence (Nguyen et al. 2018).
 //
-// In detail: let s_j be the mechanism's batch sizes. A client begins round i after t = Σ_{j<i} s_j gradients, with t
-// counted as at least 2. The global model v̂_k contains the client's rounds below k, and may lack rounds k to i−1. So
-// the client may compute round i with v̂_k if
+// In detail: let s_j be the mechanism's batch sizes. A client begins round i after t = Σ_{j<i} s_j
+// gradients, with t counted as at least 2. The global model v̂_k contains the client's rounds below k, and
+// may lack rounds k to i−1. So the client may compute round i with v̂_k if
 //
 //	k ≥ i or Σ_{j=k}^{i−1} s_j ≤ √(t/ln t)
 //
-// If all s_i = s, that is about √(i/(s ln(s·i))) rounds. With a large s, training stays synchronous for a long time.
+// If all s_i = s, that is about √(i/(s ln(s·i))) rounds. With a large s, training stays synchronous for a
+// long time.
 type SquareRoot struct{}
 
 func (SquareRoot) Permits(k, i int) bool { return k >= i }

@@ -12,7 +12,7 @@ import (
 type Part struct {
 	What  string `json:"what"`
 	Count int    `json:"count"`
-	Bytes int64  `json:"bytes"` // bytes of one piece
+	Bytes int64  `json:"bytes"` // size of one piece, in bytes
 }
 
 // Vectors estimates, from above, how much memory a run needs for vectors of the model's length, such as models and

@@ -9,7 +9,7 @@ import (
 // HappeningKind says what happened at a point of the simulated time, in a [Happening].
 type HappeningKind uint8
 
-// These are the values of [HappeningKind].
+// These are the values of [HappeningKind]: what can happen in a run on the virtual clock.
 const (
 	RoundBegins HappeningKind = iota
 	RoundEnds

@@ -25,11 +25,13 @@ const (
 // These schedules lower the step size to 0 at the end of the training. They are not in the paper, and do not use β. t
 // is the number of gradients before the round, and K their number in the whole training (see [Decay]).
 const (
-	ZeroDecay   Decay = "zero"   // η₀(1−t/K)
-	CosineDecay Decay = "cosine" // η₀(1+cos(πt/K))/2 (Loshchilov, Hutter, arXiv 1608.03983, without restarts)
+	ZeroDecay Decay = "zero" // η₀(1−t/K): falls linearly to 0
+	// CosineDecay is η₀(1+cos(πt/K))/2: it falls to 0 along a cosine (Loshchilov, Hutter, arXiv 1608.03983, without
+	// restarts).
+	CosineDecay Decay = "cosine"
 )
 
-// Decays returns all step size schedules.
+// Decays returns all step size schedules, the values of [Decay].
 func Decays() []Decay { return []Decay{LinearDecay, SqrtDecay, NoDecay, ZeroDecay, CosineDecay} }
 
 // Ends reports whether the schedule lowers the step size to 0 at the end of the training, as ZeroDecay and

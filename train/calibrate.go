@@ -77,8 +77,9 @@ func (s Spec) checkTarget(epsilon float64) error {
 
 // LeastNoise returns the smallest noise multiplier, rounded up to 7 digits, with which the ε of all events together
 // is at most epsilon at delta. An event describes one round or several equal rounds of training: how its batch is
-// drawn, and how often. The noise multiplier that an event already has is ignored. Use LeastNoise if you have no
-// Spec; for a Spec, [Source.Calibrate] makes the events and calls LeastNoise.
+// drawn, and how often. The noise multiplier that an event already has is ignored. If no noise multiplier up to 1e6
+// is enough, the error is a *plan.Infeasible. Use LeastNoise if you have no Spec; for a Spec, [Source.Calibrate]
+// makes the events and calls LeastNoise.
 func LeastNoise(ctx context.Context, events []dp.Event, epsilon, delta float64) (float64, error) {
 	sigma, _, err := plan.LeastNoise(ctx, events, epsilon, delta, pld.Accountant{UpperEnd: true})
 	return sigma, err

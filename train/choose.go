@@ -37,8 +37,8 @@ const UsualEpochs = 20
 // a noise multiplier.
 const UsualEpsilon = 1
 
-// UsualClip is the clipping norm that [Prepared.Choose] chooses for most models. Models on scattering features of
-// images (package data/scatter) get 0.01 instead: see [Spec.UsualClip].
+// UsualClip is the default clipping norm: [Prepared.Choose] sets it for most models if the user gives none. Models
+// on scattering features of images (package data/scatter) get 0.01 instead: see [Spec.UsualClip].
 const UsualClip = 0.3
 
 // These numbers determine the step size of [UsualStep], η₀ = m/(C·s), where C is the clipping norm and s
@@ -114,10 +114,10 @@ func (s Spec) TriedClips() []float64 {
 
 // TriedSteps returns the initial step sizes η₀ that a search for good settings (package experiments) tries for the
 // spec's model and clipping norm, each twice the one before. size is the mean batch size s. A step size is η₀ =
-// m/(C·s·n), where C is the clipping norm, n the number of clients, and m a power of two. m is the distance that a
-// round of all clients would move the model if all gradients had the norm C and the same direction. So the same m
-// suit all batch sizes and clipping norms. The smallest and the largest m depend on the kind of model: they are
-// smaller for networks and linear regression.
+// m/(C·s·n), where C is the clipping norm, n the number of clients, and m a power of two. m is the distance by
+// which one round of all clients moves the parameters if all gradients have the norm C and the same direction. So
+// the same values of m are tried for all batch sizes and clipping norms. They are 1/4 to 32 for most models, 1/16
+// to 4 for networks, and 1/64 to 2 for linear regression.
 func (s Spec) TriedSteps(size float64) []float64 {
 	first, last := 0.25, float64(mostStep)
 	switch {
@@ -339,11 +339,13 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 	return UsualStep(spec, config.Model.NumParams(), sigma, size, ran.Rounds*spec.Clients), nil
 }
 
-// UsualStep returns the initial step size η₀, rounded to three digits, that [Prepared.Choose] chooses for a training
-// whose step size falls to 0. It is the largest with which the noise of all rounds together moves the model by at
-// most a fixed distance, up to a limit for a single round. spec gives the model, the features and the clipping norm.
-// params is the number of parameters, sigma the noise multiplier, size the mean batch size, and rounds the number of
-// rounds of all clients together.
+// UsualStep returns the initial step size η₀ that [Prepared.Choose] sets if the user gives none, for a training
+// whose step size falls to 0. It is rounded to three digits. It is the largest step size that keeps two limits.
+// The noise of all rounds together moves the parameters by at most about a fixed distance, and one round moves
+// them by at most another fixed distance. Both distances depend on the kind of model.
+//
+// From spec, UsualStep takes the model, the features and the clipping norm. params is the number of parameters,
+// sigma the noise multiplier, size the mean batch size, and rounds the number of rounds of all clients together.
 func UsualStep(spec Spec, params int, sigma, size float64, rounds int) float64 {
 	furthest, most := float64(chosenWalk), float64(mostStep)
 	switch {
@@ -367,10 +369,10 @@ const enoughHeldOut = 500
 // than the sampling error of the held-out records.
 const smallBudget = 0.5
 
-// DefaultHoldout returns the fraction of a client's n training records that is held out of training, to measure the
-// accuracy of models, if the user gives none (see Spec.Holdout). It is [UsualHoldout], or less if n is so large that
-// about 500 held-out records are enough. If the budget epsilon is below 0.5, the fraction is half of that, because
-// every training record matters more there.
+// DefaultHoldout returns the fraction of a client's n training records that is held out of training, to measure
+// the accuracy of models, if the user gives none (see Spec.Holdout). It is the smaller of [UsualHoldout] (a sixth)
+// and 500/n, because about 500 held-out records are enough. If epsilon, the privacy budget ε of the training, is
+// below 0.5, the fraction is halved, because every training record matters more there.
 func DefaultHoldout(n int, epsilon float64) float64 {
 	part := min(UsualHoldout, digitsOf(enoughHeldOut/float64(max(n, 1)), 2))
 	if epsilon < smallBudget {

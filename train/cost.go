@@ -97,9 +97,10 @@ func total(parts []sim.Part) int64 {
 	return int64(sum)
 }
 
-// Fits returns nil if there is enough memory for the run with the settings perf, and otherwise an error with the
-// estimate. limit is the largest number of bytes that the whole process may use, including the memory in use now. If
-// limit is 0, Fits uses the limit of the machine, the control group (cgroup) or GOMEMLIMIT, whichever is smallest.
+// Fits returns nil if there is enough memory for the run with the settings perf (such as the number of goroutines),
+// and otherwise an error with the estimate. limit is the largest number of bytes that the whole process may use,
+// including the memory in use now. If limit is 0, Fits uses the limit of the machine, the control group (cgroup) or
+// GOMEMLIMIT, whichever is smallest.
 func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	if err := p.made(); err != nil {
 		return err

@@ -38,7 +38,7 @@ type Forecast struct {
 	Memory      []sim.Part   `json:"memory"`               // what needs memory, and how much
 	MemoryBytes int64        `json:"memory_bytes"`         // the peak: the sum of all parts of Memory
 	Computing   int          `json:"gradients_at_a_time"`  // how many batches are computed at the same time
-	Speed       float64      `json:"gradients_per_second"` // measured gradients per second of each batch
+	Speed       float64      `json:"gradients_per_second"` // measured gradients per second for each of the batches that are computed at the same time
 	Seconds     float64      `json:"seconds_expected"`     // expected seconds of the training loop
 	Privacy     claim.Report `json:"privacy"`              // the guarantee that the run will have
 	Synthetic   bool         `json:"synthetic_data"`       // whether the data is generated, see data.Dataset
@@ -131,10 +131,11 @@ func (p *Prepared) SecondsAlone() (float64, error) {
 	return float64(p.Config.Clients())*training + float64(p.Test.Len())*gradient/3, nil // see Judging
 }
 
-// Rates measures on this machine, in seconds, how long a client's round takes. gradient is the time of one gradient.
-// rest is the time of everything else in a round: the noise, and the updates of the client's and the server's model.
-// So a round with s records takes about s·gradient + rest. Rates measures batches of the run's mean size, because a
-// network computes examples in blocks, and a single example would take as long as a whole block.
+// Rates measures on this machine, in seconds, how long a client's round takes. gradient is the time of one
+// gradient. rest is the time of everything else in a round: the noise, and the updates of the client's and the
+// server's model. So a round with s records takes about s·gradient + rest. Rates measures batches of the run's
+// mean size, but of at most 256 records. Single examples would be misleading, because a network computes examples
+// in blocks, and one example takes as long as a whole block.
 func (p *Prepared) Rates() (gradient, rest float64, err error) {
 	if err := p.made(); err != nil {
 		return 0, 0, err
@@ -242,8 +243,9 @@ func (f *Forecast) made() error {
 	return nil
 }
 
-// WriteStatement writes to w the privacy statement that the planned run would have: its ε per record and per client
-// by each accountant, and the conditions under which they hold. The line in [Forecast.WriteText] is its short form.
+// WriteStatement writes to w the full privacy statement that the planned run would have: the ε of a record for the
+// rounds of all clients and for those of one client, by each accountant (method to compute ε), and the conditions
+// under which these ε hold. [Forecast.WriteText] writes only one line about privacy.
 func (f *Forecast) WriteStatement(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err

@@ -19,9 +19,9 @@ type inputs struct {
 }
 
 // ParseFeatures reads the text of Spec.FeatureMap, which chooses image features that are fixed, so that computing
-// them costs no privacy. The text is hog:CELL:BINS (histograms of gradient directions, see package data/hog) or
-// scatter[:OPTION=VALUE…] (wavelet features, see package data/scatter). The result computes the features of a data
-// set: see [data.Dataset.Featured].
+// them costs no privacy. The text is hog:CELL:BINS (histograms of BINS gradient directions in cells of CELL×CELL
+// pixels, see package data/hog) or scatter[:OPTION=VALUE…] (wavelet features, see package data/scatter). The
+// result computes the features of a data set: see [data.Dataset.Featured].
 func ParseFeatures(text string) (data.FeatureMap, error) {
 	if text == scatter.Name || strings.HasPrefix(text, scatter.Name+":") {
 		return scatter.Parse(text)

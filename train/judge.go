@@ -83,8 +83,9 @@ func (s Spec) JudgedOn() string {
 }
 
 // JudgedRows has counts of the rows on which an accuracy was measured. They show whether the accuracy is reliable.
-// With fewer than about 200 distinct rows, or if one record is more than a tenth of the rows, another seed can give a
-// very different accuracy: [data.SplitByRecord] puts all copies of a record on the same side of the split.
+// With fewer than about 200 distinct rows, or if one record is more than a tenth of the rows, another seed can
+// give a very different accuracy. The reason is that [data.SplitByRecord] puts all copies of a record either into
+// the test rows or into the training rows.
 type JudgedRows struct {
 	TestRows     int `json:"test_rows"`     // all rows on which the accuracy was measured
 	DistinctRows int `json:"distinct_rows"` // number of different records among these rows
@@ -104,9 +105,9 @@ const (
 	largestShare = 0.1
 )
 
-// Warning returns a warning with advice if there are fewer than 200 distinct rows, or if one record is more than 10 %
-// of the rows. Otherwise, and if there are no rows, it returns "". heldOut says that the rows are held-out training
-// rows and not test rows. The advice depends on it.
+// Warning returns a warning with advice if there are fewer than 200 distinct rows, or if one record is more than
+// 10 % of the rows. Otherwise, and if there are no rows, it returns "". heldOut says whether the rows are held-out
+// training rows (true) or test rows (false). The advice in the text differs for the two.
 func (r JudgedRows) Warning(heldOut bool) string {
 	share := float64(r.MostCopies) / float64(r.TestRows)
 	if r.TestRows == 0 || r.DistinctRows >= fewDistinct && share <= largestShare {
@@ -180,8 +181,8 @@ type ClassResult struct {
 	models.ClassResult
 }
 
-// ClassMetricsOf returns the metrics of an evaluation in the form in which reports have them. labels has the label of
-// each class, in the order of the classes.
+// ClassMetricsOf returns the metrics of the evaluation e in the form in which reports have them. labels has the label
+// of each class, in the order of the classes.
 func ClassMetricsOf(e models.Evaluation, labels []string) ClassMetrics {
 	m := ClassMetrics{AUC: e.AUC, BalancedAccuracy: e.BalancedAccuracy, F1: e.F1, LogLoss: e.LogLoss, Confusion: e.Confusion}
 	for c := range e.Confusion {

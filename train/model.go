@@ -30,7 +30,7 @@ const (
 	AlexNet   = "alexnet"      // AlexNet for 32×32 pixels
 	ConvNet   = "convnet"      // a small convolutional network; not in the paper
 	MLP       = mlp.Tanh       // a multi-layer perceptron, see mlp.Parse; not in the paper
-	MLPReLU   = mlp.ReLU       // the same with ReLU instead of tanh
+	MLPReLU   = mlp.ReLU       // a multi-layer perceptron with ReLU instead of tanh
 
 	AlexNetDropout = "alexnet-dropout" // AlexNet with dropout after its first two dense layers
 )
@@ -230,11 +230,11 @@ func IsNetwork(name string) bool {
 	return err == nil && k.network
 }
 
-// Kernels returns the class of the float32 kernels in use (the variant of the arithmetic code, for one set of
-// processor instructions, see internal/cpu) if the bits of the run's result depend on it, and otherwise "". Stored
-// results and checkpoints contain this name, so that a machine with other bits does not continue them. Two classes
-// give other bits than the rest: the portable kernels, for networks and some image features, and the matrix tiles
-// (AMX), for large networks.
+// Kernels returns the name of the arithmetic code (kernels) that this machine uses for float32, if the run of the
+// spec would have other bits with the kernels of other machines. Otherwise it returns "". Stored results and
+// checkpoints contain this name, so that a machine whose kernels give other bits does not continue them. Two kinds
+// of kernels give other bits than the rest: the portable ones (without special processor instructions), for
+// networks and some image features, and the matrix tiles (AMX instructions), for large networks.
 func (s Spec) Kernels() string {
 	k, err := kindOf(s.Model)
 	class := f32.Kernels()

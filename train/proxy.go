@@ -110,13 +110,14 @@ const (
 // ratio is small, because sampling noise is concentrated in the directions that are learnt.
 const sampled = 0.01
 
-// ProxyFraction returns a fraction f in (0, 1] for [Spec.Proxy], which makes a cheaper training with f times the
-// batch size that predicts the accuracy of p. Smaller batches add sampling noise. f is the smallest fraction at which
-// this noise is small compared with the noise for privacy. f is larger if the work of the proxy would otherwise be
-// below a fixed amount, which takes at most about a second. size is p's batch size.
+// ProxyFraction returns a good fraction f, in (0, 1], to pass to [Spec.Proxy]. With it, Spec.Proxy makes a proxy:
+// a cheaper training, with f times the batch size of p, that predicts the accuracy of p. Smaller batches add
+// sampling noise. f is the smallest fraction with which the sampling noise has at most about 1 % of the variance
+// of the noise for privacy. But f is never so small that the proxy does less work than a fixed amount, which takes
+// at most about a second. size is p's batch size.
 //
-// coarse ≥ 1 makes proxies cheaper and less accurate: it multiplies the sampling noise that is allowed, and divides
-// that fixed amount of work. Use 1 for the final comparison of settings.
+// coarse ≥ 1 makes proxies cheaper and less accurate: it multiplies the 1 %, and divides the fixed amount of work.
+// Use 1 for the final comparison of settings.
 func (p *Prepared) ProxyFraction(size, coarse float64) float64 {
 	work := convexWork
 	if IsNetwork(p.Spec.Model) {

@@ -93,8 +93,9 @@ func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer)
 	return p.TrainKept(ctx, perf, progress, Keep{})
 }
 
-// TrainKept does the same as [Prepared.Train], but writes checkpoints and continues from a checkpoint, as keep says.
-// If the run has finished and only its last checkpoint could not be written, it returns both a report and an error.
+// TrainKept does the same as [Prepared.Train] with these arguments, but also writes checkpoints and continues from a
+// checkpoint, as keep says. If the run has finished and only its last checkpoint could not be written, it returns
+// both a report and an error.
 func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -260,8 +261,9 @@ training loop   %.3f s (%.4g rounds per second)
 	return report.WriteNotes(w, r.Notes)
 }
 
-// WriteStatement writes to w the full privacy statement of the run: its ε per record and per client by each
-// accountant, and the conditions under which they hold. [Report.WriteText] writes only one line about privacy.
+// WriteStatement writes to w the full privacy statement of the run: the ε of a record for the rounds of all
+// clients and for those of one client, by each accountant (method to compute ε), and the conditions under which
+// these ε hold. [Report.WriteText] writes only one line about privacy.
 func (r *Report) WriteStatement(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err

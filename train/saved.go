@@ -38,7 +38,7 @@ type Inputs struct {
 	// Target has the public bounds of the targets of a model of regression, which has no labels.
 	Target *data.TargetBounds `json:"target_bounds,omitempty"`
 	// Map is the user's map from the labels in a file to classes, in the text form of data.ParseLabels. It is absent
-	// if the file was in LIBSVM form with two classes.
+	// if the file was in LIBSVM form with two classes, which needs no map.
 	Map string `json:"label_map,omitempty"`
 	// Mapped has the constants by which each column was normalised. It is absent if the columns were not normalised.
 	Mapped *data.Affine `json:"normalised,omitempty"`
@@ -48,13 +48,13 @@ type Inputs struct {
 	// LabelColumn is the name of the column of a CSV file that had the labels or targets. A file whose labels are to
 	// be predicted may have this column or not.
 	LabelColumn string `json:"label_column,omitempty"`
-	// Form says how the file was read, where that differs from the usual form. Files whose labels are to be predicted
-	// are read in the same form, unless an option says otherwise.
+	// Form says how the file was read, where that differs from the default. Files whose labels are to be predicted are
+	// read in the same form, unless an option says otherwise.
 	Form FileForm `json:"form,omitzero"`
 }
 
-// FileForm says how to read a file of records (CSV, LIBSVM, arrays or images) that differs from the usual form of its
-// kind. A zero field means the usual form.
+// FileForm says how to read a file of records (CSV, LIBSVM, arrays or images), where that differs from how the
+// program reads such files by default. A zero field means the default.
 type FileForm struct {
 	NoHeader   bool   `json:"no_header,omitempty"`     // the first line of a CSV file is a record
 	HeaderLine int    `json:"header_line,omitempty"`   // the line of a CSV file with the names of the columns
@@ -62,8 +62,9 @@ type FileForm struct {
 	ZeroBased  bool   `json:"zero_based,omitempty"`    // indices of a LIBSVM file count from 0
 	Arrays     string `json:"arrays,omitempty"`        // names of the arrays in a NumPy archive, see numpy.ParseArrays
 	Image      string `json:"image,omitempty"`         // shape of the image that a row is, see data.ParsePixelGrid
-	// Pixels says which numbers in a file of images stand for the darkest and the brightest pixel, see
-	// data.ParseBounds. It is used for files of the kind PixelKind.
+	// Pixels says which numbers in a file of images stand for the darkest and the brightest pixel, as LOW,HIGH,
+	// see data.ParseBounds. PixelKind is the kind of the training file, such as NumPy with whole numbers. If
+	// Pixels is set, a file of another kind is refused, because its numbers may have another range.
 	Pixels    string `json:"pixels,omitempty"`
 	PixelKind string `json:"pixel_kind,omitempty"`
 }
@@ -149,9 +150,9 @@ type Saved struct {
 	model  models.Model
 }
 
-// Save writes the model of the report to a file, which [OpenModel] reads. It is the averaged model if Spec.Average
-// asks for one, and otherwise the last global model. in describes the records that the model takes, see [NewInputs].
-// If Save returns an error, it has written nothing.
+// Save writes the trained model to the file path, which [OpenModel] reads. The model is the averaged one if
+// Spec.Average asks for one, and otherwise the last global model. in describes the records that the model takes, see
+// [NewInputs]. If Save returns an error, it has written nothing.
 func (r *Report) Save(path string, in Inputs) error {
 	if err := r.made(); err != nil {
 		return err
@@ -169,9 +170,9 @@ func (r *Report) Save(path string, in Inputs) error {
 	return s.Write(path, r.params)
 }
 
-// Write writes a model file with the header s and the given parameters, completely or not at all. Use [Report.Save]
-// if there is a report. Write fills in the fields of the header that follow from the others and from params: Params,
-// ParamsSHA256, Lambda and the options of Spec.FeatureMap.
+// Write writes the model with the header s and the parameters params to the file path, completely or not at all. Use
+// [Report.Save] if there is a report. Write fills in the fields of the header that follow from the others and from
+// params: Params, ParamsSHA256, Lambda and the options of Spec.FeatureMap.
 //
 // The file has the digest DataSHA256 of the training records only if the noise comes from a numbered seed, which
 // protects nothing anyway. In other files, the digest would harm privacy: somebody who knows all records except one

@@ -35,10 +35,10 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 }
 
 // Costliest prepares seeds ≥ 1 runs of the spec with consecutive seeds, beginning with the spec's own, and returns
-// the run with the largest ε. Use it for a guarantee that holds for each of several runs. The runs differ in ε only
-// if Spec.Split is RecordSplit and the data has no separate test set, because then the number of training records
-// depends on the seed. ε is the upper end of the interval that package dp/pld certifies. If pld certifies no ε for
-// some of the runs, Costliest returns the first such run.
+// the run with the largest ε. Use it for a guarantee that holds for each of several runs. The runs differ in ε
+// only if Spec.Split is RecordSplit and the data has no separate test set, because then the number of training
+// records depends on the seed. ε is the upper end of the interval that package dp/pld certifies. If pld cannot
+// certify an ε for some of the runs, Costliest returns the first such run, because its ε has no known limit.
 func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

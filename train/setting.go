@@ -236,8 +236,8 @@ func (p *plannedRun) check() error {
 	return nil
 }
 
-// Over returns the spec of the run: usual, with the values of the setting's file in place of its own. Fields that the
-// file does not determine keep their values from usual. For the output of propose, no field of usual is used.
+// Over returns the spec of the run. It is a copy of usual in which every value that the setting's file determines is
+// replaced by that of the file. A file from propose determines all fields, so nothing of usual remains.
 func (s *Setting) Over(usual Spec) Spec {
 	if s.proposed != nil {
 		return *s.proposed
@@ -256,12 +256,13 @@ func (s *Setting) Over(usual Spec) Spec {
 // Fits returns nil if p is the run that the setting's file describes. It returns an error in these cases:
 //
 //   - The clients have another number of records than the plan assumes.
-//   - The plan is for noise from a named root (seed), and p has another root.
-//   - The ε of p is certainly above that in the file. Package dp/pld computes an interval that contains p's true ε.
-//     The error, which wraps ErrCostsMore, is for an interval that is completely above the file's ε.
+//   - The plan names the seed or the secret from which the noise must come (its root), and the noise of p comes
+//     from another one.
+//   - The ε of p is certainly above that in the file: package dp/pld computes an interval that contains p's true
+//     ε, and the whole interval is above the file's ε. This error wraps [ErrCostsMore].
 //
-// So a run that passes may still have a slightly larger ε than the file says. What private bounds of columns cost is
-// not counted here either. The run's own report states its ε.
+// So a run that passes may still have a slightly larger ε than the file says. Fits also does not count the ε of
+// column bounds that were estimated with noise (Spec.BoundsEpsilon). The run's own report states the whole ε.
 func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	if err := s.made(); err != nil {
 		return err
@@ -279,8 +280,10 @@ func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	return s.costsNoMore(ctx, p)
 }
 
-// ErrCostsMore is the error that [Setting.Fits] wraps if the ε of a run is certainly larger than its file states.
-// This happens, for example, if the run has fewer records than the file assumes, or less noise.
+// ErrCostsMore is the error that [Setting.Fits] wraps if a run certainly costs more privacy than its settings file
+// (the JSON output of the command plan or propose) allows: even the lower end of the interval that contains the
+// run's ε is above the ε in that file. This happens, for example, if the run has fewer records than the file
+// assumes, or less noise.
 var ErrCostsMore = errors.New("but its file allows at most")
 
 // costsNoMore returns an error if the run certainly costs a record, or a person, more than the file allows: if even the lower end

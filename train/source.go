@@ -260,9 +260,9 @@ func weigh(m models.Model, text string, labels []string) (models.Model, error) {
 	return weightable.WithClassWeights(weights)
 }
 
-// WeightsOn returns the text of Spec.ClassWeights, which names the labels of d, with the labels of the data set other
-// in their place. Class i of other gets the weight of class i of d. Use it to train on a data set with the same
-// classes but other names of labels. It is an error if the numbers of classes differ.
+// WeightsOn translates the class weights of s (Spec.ClassWeights) from the labels of the data set d to those of
+// the data set other, and returns them as text: class i of other gets the weight of class i of d. Use it to train
+// on a data set that has the same classes under other labels. It is an error if the numbers of classes differ.
 func (s Spec) WeightsOn(d, other *data.Dataset) (string, error) {
 	if s.ClassWeights == "" {
 		return "", nil

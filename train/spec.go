@@ -218,7 +218,7 @@ func DefaultSpec() Spec {
 // error result, may panic.
 type Prepared struct {
 	Spec   Spec        // including the hashes of its files (see Spec.Pinned), and the model's FullName
-	Config *sim.Config // the configuration that the runner runs
+	Config *sim.Config // the configuration of package sim from which the run is computed
 	// Test has the rows on which the model is evaluated: the test set or, if Spec.Holdout is above 0, the records
 	// that were held out of the training set.
 	Test  data.Subset
@@ -523,10 +523,10 @@ func (s Spec) config(p parsed) sim.Config {
 // Prepare checks the spec and returns the run of the spec on the data set d. To prepare many specs on one data set,
 // use a [Source], which shares memory.
 //
-// root is the source of all random numbers of the run. nil means spec.Seed. A spec with SeedFromOS needs a root from
-// rng.NewFromOS. The clients draw their batches and noise from root.ForRun(s.Run). Prepare reads the files of traces
-// and of initial weights that the spec names, and sets their hashes in the result's spec. All errors are reported
-// together.
+// root is the source of all random numbers of the run. If it is nil, the source is the number Spec.Seed. A spec
+// with SeedFromOS needs a root from rng.NewFromOS. The clients draw their batches and noise from
+// root.ForRun(s.Run). Prepare reads the files of traces and of initial weights that the spec names, and sets their
+// hashes in the result's spec. All errors are reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
 	return NewSource(d).PrepareWith(s, root)
 }
@@ -557,9 +557,10 @@ func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subse
 // accuracy on them. For MNIST, this is about 10,000 records, as many as there are test images. See [DefaultHoldout].
 const UsualHoldout = 1. / 6
 
-// Run runs the training and returns the result of package sim: the final model and the rounds that were released. It
-// calls observe, unless it is nil, with each global model that the server broadcasts. Unlike [Prepared.Train], it
-// does not check Spec.TargetEpsilon and makes no report. It writes no checkpoints, see [Prepared.RunKept].
+// Run runs the training and returns the result of package sim: the final model and the rounds that were released.
+// perf has the settings for the speed, such as the number of goroutines. They do not change the result. Run calls
+// observe, unless it is nil, with each global model that the server broadcasts. Unlike [Prepared.Train], it does
+// not check Spec.TargetEpsilon and makes no report. It writes no checkpoints, see [Prepared.RunKept].
 func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer) (*sim.Result, error) {
 	if err := p.made(); err != nil {
 		return nil, err

@@ -30,15 +30,15 @@ type Participant struct {
 	// NoiseMultiplier is σ of this client in this stage: its noise has the standard deviation σ·C for the clipping
 	// norm C.
 	NoiseMultiplier float64 `json:"sigma"`
-	// Run is the number of this client's training among all trainings with the same root. No two participants of any
-	// stages may have the same number, because they would draw the same noise, which cancels out if their releases
-	// are subtracted.
+	// Run is the number of this client's training among all trainings that take their random numbers from the same
+	// source ([Stage.Root]). Two participants, also of different stages, must not have the same number. They would
+	// draw the same noise, which cancels out if their releases are subtracted.
 	Run uint64 `json:"run"`
 }
 
-// FirstOfPersons is a text for errors. It is the reason why Participant.Records, by which a client uses only its
-// first records, must be 0 if the guarantee is for persons. If a person is added, records of others would move beyond
-// the first ones. So one person would change more than their own records.
+// FirstOfPersons is part of an error text. It says why a client cannot be limited to the first of its records
+// (Participant.Records above 0) if the guarantee is for persons: if a person is added, records of other persons
+// move beyond the limit. So one person would change more than their own records.
 const FirstOfPersons = "if a person is added, others' records move beyond the first ones"
 
 // stageID is the part of a checkpoint's identity that describes a stage.

@@ -291,7 +291,8 @@ func (e *SpentError) Error() string {
 // request, by which [Ledger.Finished] finds the stage. b is the budget for all stages in this folder together.
 //
 // The script does not start if the plan does not fit into what the earlier stages have left of b, or if the ledger
-// cannot be written.
+// cannot be written. If nothing is left of b, the error is a [*SpentError]. If the script started but failed, Private
+// returns both the ledger and an error that wraps [ErrFailed].
 //
 // If a process is killed at any moment, the ledger still counts at least the cost of the plan and of all rounds that
 // the script reported. The order of the steps ensures this:

@@ -37,10 +37,10 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 
 // Options says whether a [Server] also proposes settings for a training. It always answers planning questions.
 type Options struct {
-	// Propose answers the question of a page that asks for settings for a data set, which is the JSON of POST
-	// /propose. Its result is sent as JSON. If Propose is nil, the server has no such address. Only one call runs at
-	// a time. It must end soon after ctx is cancelled. If its error wraps an answer.Problem, the page shows the
-	// problem.
+	// Propose looks for good settings for a data set, when the page asks for them by POST /propose. question is the
+	// JSON that the page sends, and the server sends the result back as JSON. If Propose is nil, the server has no
+	// address /propose. Only one call runs at a time. The call must end soon after ctx is cancelled. If its error
+	// wraps an answer.Problem, the page shows the problem.
 	//
 	// Propose writes lines about its progress to progress. While it runs, GET /propose answers with the last line,
 	// which the page shows.

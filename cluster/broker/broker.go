@@ -37,7 +37,8 @@ type Engine struct {
 	Keyring *Keyring
 	// Allow returns what a user of the Keyring may do at the started broker. If it is nil, users may do nothing.
 	Allow func(User) Permissions
-	// Log, unless it is nil, receives the broker's log messages.
+	// Log, unless it is nil, is called with each log message of the started broker. level is "info", "warn" or
+	// "error".
 	Log func(level, text string)
 }
 

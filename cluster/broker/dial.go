@@ -21,7 +21,7 @@ import (
 // to call when the connection is lost or returns.
 type Peer struct {
 	Name  string       // name by which the broker lists the connection
-	Creds *Credentials // nil means no credentials
+	Creds *Credentials // credentials of the user, see ReadCredentials; nil means none
 	// Inbox is the beginning of the NATS subjects (names of messages) under which answers to this process arrive.
 	// Choose one that no other user may subscribe to; others could read the answers.
 	Inbox string

@@ -38,8 +38,8 @@ const (
 // User is a user of the broker in a Keyring: its role and its public key.
 type User struct {
 	Role   Role   `json:"role"`
-	Client int    `json:"client"` // the client's number; 0 for other roles
-	Public string `json:"public"` // the public part of the user's key
+	Client int    `json:"client"` // number of the client, for the role Client; otherwise 0
+	Public string `json:"public"` // public key of the user, by which the broker recognises it
 }
 
 // Keyring is the secret of the broker: the certificate with which it proves its identity, and the public keys by
@@ -57,8 +57,8 @@ type Keyring struct {
 type Credentials struct {
 	Version int    `json:"version"`
 	Role    Role   `json:"role"`
-	Client  int    `json:"client"` // the client's number; 0 for other roles
-	Seed    string `json:"seed"`   // the secret part of the user's key
+	Client  int    `json:"client"` // number of the client, for the role Client; otherwise 0
+	Seed    string `json:"seed"`   // secret key of the user, in the form of a NATS nkey seed
 	CA      string `json:"ca"`     // certificate that signed the broker's certificate, as PEM
 }
 

@@ -17,7 +17,7 @@ type Known struct {
 	Features    int
 	LabelCounts []int    // number of rows of class 0 and of class 1
 	Hash        string   // data.Dataset.Hash of the content, by which it is verified
-	SHA256      string   // checksum of LIBSVM's own file; "" if only the content is certain
+	SHA256      string   // checksum of the file that LIBSVM publishes; "" if it is not known, and only Hash is checked
 	Sources     []string // URLs of the file
 	Citation    string
 	Licence     string

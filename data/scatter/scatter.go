@@ -47,8 +47,9 @@ type Map struct {
 	Ridge  float64 // λ of the whitening, in [MinRidge, MaxRidge]; 0 means 0.4 with three channels and 0.1 with one
 }
 
-// Opponent and RGB are the values of Map.Colour, and Yes and No those of Map.Root and Map.Fold. MinRidge and MaxRidge
-// are the limits of Map.Ridge.
+// Opponent and RGB are the values of Map.Colour, which says how colours become planes. Yes and No are the values of
+// Map.Root and Map.Fold, which say whether square roots are taken and whether mirror images are added. MinRidge and
+// MaxRidge are the limits of Map.Ridge, the constant λ of the whitening.
 const (
 	Opponent = "opponent"
 	RGB      = "rgb"
@@ -275,8 +276,9 @@ func (m Map) recipe(d *data.Dataset) (*recipe, error) {
 }
 
 // Apply returns the records of d with dense rows of their features instead of images. It calls progress, unless that
-// is nil, with the number of records that are done. The result does not depend on the number of processors. Without
-// fold, the features are in the order [plane][channel][row][column].
+// is nil, with the number of records that are done. The result does not depend on the number of processors. If mirror
+// images of features are not added (Map.Fold is No), the features are in the order [colour plane][wavelet
+// channel][row][column].
 func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
 	m, err := m.For(d)
 	if err != nil {

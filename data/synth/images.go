@@ -20,8 +20,8 @@ type picture struct {
 
 const classes = 10
 
-// MinRows and MaxRows are the limits of the number of rows of a random data set that this package makes, unless the
-// number is fixed.
+// MinRows and MaxRows are the limits of the number of rows of a random data set of this package, if the caller
+// chooses this number.
 const (
 	MinRows = 2 * classes
 	MaxRows = 100_000
@@ -39,14 +39,15 @@ func objects() picture {
 
 func pictures() []picture { return []picture{digits(), objects()} }
 
-// Digits returns "synth-mnist", a random stand-in for MNIST with the given number of rows: digits of 28×28 pixels in
-// random handwriting, with stray strokes, gaps and noise. Six of seven rows are for training, as in MNIST's 70,000.
-// It panics if rows is outside [MinRows, MaxRows].
+// Digits returns "synth-mnist", a random stand-in for MNIST with the given number of rows, drawn from root: digits of
+// 28×28 pixels in random handwriting, with stray strokes, gaps and noise. Six of seven rows are for training, as in
+// MNIST's 70,000. It panics if rows is outside [MinRows, MaxRows].
 func Digits(root *rng.Root, rows int) *data.Dataset { return digits().make(root, rows) }
 
-// Objects returns "synth-cifar10", a random stand-in for CIFAR-10 with the given number of rows: 3×32×32 pixels of
-// one of five shapes in one of two textures, of random size, place, rotation and colours, on a noisy background. Five
-// of six rows are for training, as in CIFAR-10's 60,000. It panics if rows is outside [MinRows, MaxRows].
+// Objects returns "synth-cifar10", a random stand-in for CIFAR-10 with the given number of rows, drawn from root:
+// 3×32×32 pixels of one of five shapes in one of two textures, of random size, place, rotation and colours, on a
+// noisy background. Five of six rows are for training, as in CIFAR-10's 60,000. It panics if rows is outside
+// [MinRows, MaxRows].
 func Objects(root *rng.Root, rows int) *data.Dataset { return objects().make(root, rows) }
 
 func (p picture) make(root *rng.Root, rows int) *data.Dataset {

@@ -5,9 +5,9 @@ import (
 	"proactivedp/rng"
 )
 
-// OneHot returns "synth-drawn", a small random data set for tests and examples, on which training takes only moments.
-// Its rows have 10 attributes of two levels each, one-hot coded in 20 features, in two classes that are nearly
-// separable. It resembles no real data set.
+// OneHot returns "synth-drawn", a random data set with the given number of rows, drawn from root, for tests and
+// examples. Training on it takes only moments. Its rows have 10 attributes of two levels each, one-hot coded in 20
+// features, in two classes that are nearly separable. It resembles no real data set.
 func OneHot(root *rng.Root, rows int) *data.Dataset {
 	s := root.Stream(rng.Synthetic, 9, 0)
 	d := &data.Dataset{Name: "synth-drawn", Features: 20, Classes: 2, Start: []int{0}, Synthetic: true}

@@ -90,9 +90,9 @@ func Table(root *rng.Root, name string, s TableShape) (*data.Dataset, error) {
 const targetSpread = 0.4
 
 // Numbers returns a random table with the given name for tests of regression, drawn from root. Its targets are real
-// numbers within the bounds b. All values are in [0, 1], and s.Classes and s.Share must be 0. A target is a linear
-// function of every third feature plus a normal error. s.Noise is the fraction of the variance of the targets that
-// comes from this error. So the R² of a model is at most about 1 − s.Noise.
+// numbers within the bounds b. All values of features are in [0, 1]. s.Classes and s.Share must be 0, because there
+// are no classes. A target is a linear function of every third feature plus a normal error. s.Noise is the fraction
+// of the variance of the targets that comes from this error. So the R² of a model is at most about 1 − s.Noise.
 func Numbers(root *rng.Root, name string, s TableShape, b data.TargetBounds) (*data.Dataset, error) {
 	if s.Classes != 0 || s.Share != 0 {
 		return nil, fmt.Errorf("%d classes and share = %v of a table of numbers, must be 0", s.Classes, s.Share)

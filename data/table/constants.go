@@ -13,10 +13,9 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// Bounds returns a normalisation of the columns of d, to be applied by data.Dataset.Mapped, if all columns have the
-// same public bounds. list is the bounds as text LOW,HIGH, such as 0,255. They are scaled to [0, 1]. Features of
-// columns of categories (those that c describes as one-of or ordered, see [ParseColumns]) are in [0, 1] already and
-// are not scaled. c may be nil.
+// Bounds returns a normalisation that scales every column of d from the same public bounds to [0, 1]. Apply it with
+// [data.Dataset.Mapped]. list is the bounds as text LOW,HIGH, such as 0,255. Features of columns of categories (those
+// that c describes as one-of or ordered, see [ParseColumns]) are in [0, 1] already and are not scaled. c may be nil.
 func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	low, high, err := data.ParseBounds(list)
 	if err != nil {
@@ -72,12 +71,12 @@ func (a affine) missing(d *data.Dataset) []error {
 // maxConstants is the largest size of a file of constants, in bytes.
 const maxConstants = 64 << 20
 
-// ReadConstants reads a normalisation of the columns of d, to be applied by data.Dataset.Mapped, from the CSV file at
-// path. The constants must be public, not computed from the records. The file has a line for each column, and one of
-// two headers. With the header column,low,high, the bounds low and high of a column are scaled to 0 and 1; see
-// [data.Affine] for values outside these bounds. They are in the units of the file, even if c turns the column into a
-// logarithm or a date. With the header column,mean,deviation, a feature x becomes (x − mean)/deviation. Fields may be
-// separated as in [ParseFile].
+// ReadConstants reads a normalisation of the columns of d from the CSV file at path. Apply it with
+// [data.Dataset.Mapped]. The constants must be public, not computed from the records. The file has a line for each
+// column, and one of two headers. With the header column,low,high, the bounds low and high of a column are scaled to
+// 0 and 1; see [data.Affine] for values outside these bounds. They are in the units of the file, even if c turns the
+// column into a logarithm or a date. With the header column,mean,deviation, a feature x becomes (x − mean)/deviation.
+// Fields may be separated as in [ParseFile].
 //
 // A line names a column by its name in d.Columns or, if it has no name, by its number from 1. In a name, * stands for
 // any text. A line with such a pattern is for all matching columns that no line names exactly; if several patterns

@@ -103,8 +103,8 @@ type Kept struct {
 	Rows  [][]string // set by ParseFile: the fields of each row of the data set, in the order of Names
 }
 
-// Is reports whether a file name is the name of a table: whether it ends in .csv or .tsv, possibly followed by the
-// ending of a compressed file. For a zip archive, pass the name of the file in it.
+// Is reports whether path, the name of a file, is that of a table: whether it ends in .csv or .tsv, possibly followed
+// by the ending of a compressed file. For a zip archive, pass the name of the file in it.
 func Is(path string) bool {
 	end := kind(path)
 	return end == ".csv" || end == ".tsv"

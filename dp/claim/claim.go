@@ -6,9 +6,9 @@
 //   - The accountant that proves it.
 //   - Whether ε is exact, an interval, an upper bound, or an approximation without a guarantee.
 //
-// To begin: [Of] claims an ε for the rounds of one client. [OfClients] and [OfLedgers] claim it for a training of
-// several clients, planned or finished. [NewReport] puts the paper's closed form next to a certified accountant.
-// [Statement] is the paragraph to publish with the number.
+// To begin: [Of] claims an ε for the rounds of one client. [OfClients] and [OfLedgers] claim it for
+// a training of several clients, planned or finished. [NewReport] puts the paper's closed form next
+// to a certified accountant. [Statement] is the paragraph to publish with the number.
 package claim
 
 import (

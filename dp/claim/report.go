@@ -24,8 +24,9 @@ type View struct {
 	DatasetSize int     `json:"dataset_size"`
 	Rounds      int     `json:"rounds"`
 	GradComps   int     `json:"grad_computations"`
-	SampleRate  float64 `json:"sample_rate"` // mean sample rate of the rounds; 0 if there are no rounds
-	Reason      string  `json:"reason,omitempty"`
+	// SampleRate is the mean over rounds of the probability that a record is used; 0 if there are no rounds.
+	SampleRate float64 `json:"sample_rate"`
+	Reason     string  `json:"reason,omitempty"`
 }
 
 // ClosedForm is the part of a [Report] about the paper's theorem: its claims per client and per record. The fields

@@ -24,18 +24,18 @@ import (
 // function", 2022).
 
 // Accountant computes ε by the paper's Theorem simpleF, with its constant γ corrected (see [Form]). Use it to compare
-// with the paper; the accountant of package pld proves a smaller ε. The result is the smallest ε for which the
+// with the paper; the accountant of package pld usually proves a smaller ε. The result is the smallest ε for which the
 // conditions of the theorem hold. The conditions are evaluated again at exactly that ε; see [MinEpsilon].
 //
-// It covers Poisson sampling under add-or-remove adjacency. Sample rates, noise and the number of records N may
-// differ between events. To account for several clients that use the same record, concatenate their events. If the
-// noise differs, every round is counted with the smallest noise multiplier σ, which costs at least as much. If the
-// rates differ, Accountant also computes the ε of the same rounds with all of them at the largest rate, and returns
-// the smaller of the two.
+// It covers Poisson sampling under add-or-remove adjacency. Sample rates, noise and the number of records
+// N may differ between events. To account for several clients that use the same record, concatenate their
+// events. If the noise differs, every round is counted with the smallest noise multiplier σ, which costs
+// at least as much. If the rates differ, Accountant also computes the ε of the same rounds with all of
+// them at the largest rate, and returns the smaller of the two.
 //
-// The error wraps dp.ErrNotCovered for everything else: noise too small or rates too large for the theorem, and
-// values outside the ranges. The ranges are N up to 2^53, up to 1e20 epochs, σ in [MinSigma, MaxSigma], δ from
-// MinDelta, and ε in [1e-60, 1e30].
+// The error wraps dp.ErrNotCovered for everything else: noise too small or rates too large for the
+// theorem, and values outside the ranges. The ranges are N up to 2^53, up to 1e20 epochs, σ in
+// [MinSigma, MaxSigma], δ from MinDelta, and ε in [1e-60, 1e30].
 type Accountant struct{}
 
 var _ dp.Accountant = Accountant{}

@@ -3,14 +3,14 @@
 // are the labels in the paper's source. The package also has planning formulas that follow from the theorems: limits
 // of rounds and batch sizes, growing batch sizes, and the use of one data set for several trainings.
 //
-// The theorems hold only for add-or-remove adjacency and Poisson sampling: under replace-one adjacency some settings
-// meet all conditions and cost more than ε. The theorems are upper bounds. For constant sizes at δ = 1/N they are 2
-// to 8 times too large in ε, and more for growing sizes. Their merit is that they can be solved by hand for any
-// parameter.
+// The theorems hold only for add-or-remove adjacency and Poisson sampling: under replace-one adjacency
+// some settings meet all conditions and cost more than ε. The theorems are upper bounds. For constant
+// sizes at δ = 1/N they are 2 to 8 times too large in ε, and more for growing sizes. Their merit is that
+// they can be solved by hand for any parameter.
 //
-// To begin: [Sigma] and [Limit] plan a run for (ε, δ). [Conditions] says by how much a run meets each requirement of
-// the theorems. Two accountants compute the ε of a run: [Accountant] by simpleF and [MomentAccountant] by thm1.
-// [Budget] divides one (ε, δ) among several learning tasks.
+// To begin: [Sigma] and [Limit] plan a run for (ε, δ). [Conditions] says by how much a run meets each
+// requirement of the theorems. Two accountants compute the ε of a run: [Accountant] by simpleF and
+// [MomentAccountant] by thm1. [Budget] divides one (ε, δ) among several learning tasks.
 //
 // # Notation
 //
@@ -36,9 +36,9 @@
 //
 // # Rounding
 //
-// Computations are in float64 and err on the side of privacy. σ, ε, γ and T are rounded up and sizes down, by a
-// relative 1e-13 at most (for ε see [Epsilon]). So a condition that is met with equality by construction counts as
-// met.
+// Computations are in float64 and err on the side of privacy. σ, ε, γ and T are rounded up and sizes down,
+// by a relative 1e-13 at most (for ε see [Epsilon]). So a condition that is met with equality by
+// construction counts as met.
 package closedform
 
 import (

@@ -17,10 +17,10 @@ const (
 
 // Condition is one requirement of a theorem, and says whether a run meets it.
 //
-// Margin says by how much the requirement is met, as a fraction. For a requirement value ≥ limit it is value/limit -
-// 1, and for value ≤ limit it is limit/value - 1. For example, 0.1 means that the condition is met with 10 % to
-// spare. A negative margin means that it is not met. At 0 the condition is just met, except for strict ones such as ε
-// < 0.5 and u₀ < 1.
+// Margin says by how much the requirement is met, as a fraction. For a requirement value ≥ limit it is
+// value/limit - 1, and for value ≤ limit it is limit/value - 1. For example, 0.1 means that the condition is met
+// with 10 % to spare. A negative margin means that it is not met. At 0 the condition is just met, except for strict
+// ones such as ε < 0.5 and u₀ < 1.
 type Condition struct {
 	Theorem string  `json:"theorem"`
 	Name    string  `json:"name"`
@@ -51,8 +51,8 @@ type Setting struct {
 	Computed float64 // K, the sum of all batch sizes, above 0; K/N must be in [1e-20, 1e20]
 	MaxSize  float64 // largest batch size s_max, in [K/T, N]
 	Sigma    float64 // noise multiplier σ > 0
-	Epsilon  float64 // ε in [1e-60, 1e30]
-	Delta    float64 // δ in [MinDelta, 1)
+	Epsilon  float64 // ε that the run should satisfy, in [1e-60, 1e30]
+	Delta    float64 // δ that the run should satisfy, in [MinDelta, 1)
 }
 
 // Epochs returns the number of epochs k = K/N.
@@ -108,9 +108,10 @@ func (s Setting) validateRun() error {
 //	         treq3    ε ≥ γθ²·k·s̄/N
 //	         treq4    σ ≥ σ_eq
 //
-// treq2 always holds, by the choice of γ. If all conditions of one theorem hold, the run is (ε, δ)-differentially
-// private under add-or-remove adjacency and Poisson sampling. This program claims that only with Corrected; see
-// [Form]. The error lists all invalid arguments, or names a number that leaves the range of float64.
+// treq2 always holds, by the choice of γ. If all conditions of one theorem hold, the run is (ε,
+// δ)-differentially private under add-or-remove adjacency and Poisson sampling. This program claims that
+// only with Corrected; see [Form]. The error lists all invalid arguments, or names a number that leaves
+// the range of float64.
 func Conditions(form Form, s Setting) ([]Condition, error) {
 	if err := errors.Join(form.check(), s.Validate()); err != nil {
 		return nil, err

@@ -23,9 +23,10 @@ import (
 // Form chooses a formula as the paper prints it (Printed), or with its errors corrected (Corrected). Only with
 // Corrected does this program claim a guarantee.
 //
-// In Theorems Main and simpleF, the two forms have different constants γ, because the paper makes an algebra error
-// when it derives γ: see [RHS]. The printed γ is smaller, by 0.2 to 1.4 % in the paper's settings. Nevertheless, both
-// forms of these theorems are true. For Lemma lemthree and Theorem thm1 see [Moment].
+// In Theorems Main and simpleF, the two forms have different constants γ, because the paper makes an
+// algebra error when it derives γ: see [RHS]. The printed γ is smaller, by 0.2 to 1.4 % in the paper's
+// settings. Nevertheless, both forms of these theorems are true. For Lemma lemthree and Theorem thm1 see
+// [Moment].
 type Form string
 
 // These are the values of [Form]. Use Corrected, unless you want to reproduce the paper's numbers. Its γ is larger,

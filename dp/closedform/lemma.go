@@ -25,7 +25,8 @@ const Lemma = "lemthree"
 //	           r0      qσ ≤ 1/e
 //	           lambda  λ ≤ σ²
 //
-// U₀(λ) = 2√(λq)/((1-q)σ) and U₁(λ) = U₀(λ)·e/σ, as in the lemma. For the difference between the forms see [Moment].
+// U₀(λ) = 2√(λq)/((1-q)σ) and U₁(λ) = U₀(λ)·e/σ, as in the lemma. For the difference between the forms see
+// [Moment].
 func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, error) {
 	if err := checkMoment(form, q, sigma, lambda); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const (
 	// MinSigma is the least noise multiplier σ for accounting and planning. It is slightly above √2: at √2 and below,
 	// the paper's Theorem simpleF gives no ε, and between √2 and MinSigma rounding would make ε noticeably larger.
 	MinSigma = 1.4142136
-	// MaxSigma is the largest noise multiplier for accounting and planning.
+	// MaxSigma is the largest noise multiplier σ that the accountants and budgets of this package accept.
 	MaxSigma = 1e6
 
 	minEpsilon, maxEpsilon = 1e-60, 1e30

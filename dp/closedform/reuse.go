@@ -67,20 +67,21 @@ type Task struct {
 // result. Use it if the trainings are planned by the paper's theorem. Otherwise use rdp.Filter, which is tighter: it
 // counts the exact cost of a round and needs no least noise.
 //
-// Every task must use at least the noise multiplier σ_eq(ε, δ), see [Sigma]. All rounds of all tasks are counted
-// together. With sample rate q_i in round i, they must satisfy
+// Every task must use at least the noise multiplier σ_eq(ε, δ), see [Sigma]. All rounds of all tasks are
+// counted together. With sample rate q_i in round i, they must satisfy
 //
 //	Σ q_i²/(1-q_i) ≤ ε/2  and  q_i ≤ 1/(e·σ_eq)
 //
-// So a round of a task costs q_i²/(1-q_i), whatever the other tasks do. If all samples have one record, this is the
-// paper's limit k ≤ εN/(γθ²) on the number of epochs k, with γ = 2 and θ = 1. An epoch in samples of s records costs
-// about s times as much.
+// So a round of a task costs q_i²/(1-q_i), whatever the other tasks do. If all samples have one record,
+// this is the paper's limit k ≤ εN/(γθ²) on the number of epochs k, with γ = 2 and θ = 1. An epoch in
+// samples of s records costs about s times as much.
 //
-// Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its number. A task
-// whose events name the noise of an earlier task is refused. Events without a name are assumed to have independent
-// noise.
+// Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its number.
+// A task whose events name the noise of an earlier task is refused. Events without a name are assumed to
+// have independent noise.
 //
-// Methods of a Budget that NewBudget did not make return an error or panic. A Budget is not safe for concurrent use.
+// Methods of a Budget that NewBudget did not make return an error or panic. A Budget is not safe for
+// concurrent use.
 type Budget struct {
 	n          int
 	eps, delta float64
@@ -205,9 +206,10 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 // little of it is spent. It holds however the tasks were chosen. The ε that [MomentAccountant] returns for the tasks'
 // events is smaller, but it holds only if the tasks were fixed before the first result was seen.
 //
-// In the words of Rogers, Roth, Ullman and Vadhan 2016 ("Privacy Odometers and Filters"), a budget is a privacy
-// filter, which promises a fixed ε. It is not a privacy odometer, which would promise an ε for the tasks so far. If
-// tasks are chosen by results, the ε of an odometer is larger than the sum of their costs.
+// In the words of Rogers, Roth, Ullman and Vadhan 2016 ("Privacy Odometers and Filters"), a budget is a
+// privacy filter, which promises a fixed ε. It is not a privacy odometer, which would promise an ε for the
+// tasks so far. If tasks are chosen by results, the ε of an odometer is larger than the sum of their
+// costs.
 func (b *Budget) Guarantee() dp.Bound {
 	if err := b.made(); err != nil {
 		panic(err) // otherwise ε = 0 would be claimed

@@ -18,9 +18,9 @@ const Thm1 = "thm1"
 //
 //	c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)}
 //
-// r ≥ 0 comes from [Moments.R], ρ ≥ 0 from [Moments.Rho] and ρ̂ > 0 from [Moments.RhoHat]. x > 0 is ε/(kŜ₁), where k
-// is the number of epochs and Ŝ₁ the mean sample rate. At r = 0, c is min{1, 2/(ρ̂x)}. C avoids the loss of digits
-// that the formula has for small rρx.
+// r ≥ 0 comes from [Moments.R], ρ ≥ 0 from [Moments.Rho] and ρ̂ > 0 from [Moments.RhoHat]. x > 0 is
+// ε/(kŜ₁), where k is the number of epochs and Ŝ₁ the mean sample rate. At r = 0, c is min{1, 2/(ρ̂x)}. C
+// avoids the loss of digits that the formula has for small rρx.
 func C(r, rho, rhoHat, x float64) float64 {
 	return min(2/(math.Sqrt(1+2*r*rho*x)+1), 2/(rhoHat*x))
 }
@@ -98,7 +98,8 @@ func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, 
 //
 //	2L/(σ²-2)  and  (2V + 2√(V² + σ²VL))/σ²,  L = ln(1/δ), V = Σq_i²/(1-q_i)
 //
-// The error wraps dp.ErrNotCovered if no such ε exists, or if σ or δ is outside the ranges of [Accountant].
+// The error wraps dp.ErrNotCovered if no such ε exists, or if σ or δ is outside the ranges of
+// [Accountant].
 func (m Moments) MinEpsilon(form Form, sigma, delta float64) (float64, error) {
 	of := askedDelta(delta)
 	sigma, err := m.usable(form, sigma, of)

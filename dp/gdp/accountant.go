@@ -14,19 +14,21 @@ import (
 // each round. The μ of the release is the square root of the sum of their squares (Dong, Roth, Su 2022, Corollary
 // 3.3).
 //
-// Rounds that use all records (q = 1) are exactly Gaussian. Each has μ = 1/σ under add-or-remove adjacency and μ =
-// 2/σ under replace-one adjacency. If all rounds use all records, the Bound is dp.Exact.
+// Rounds that use all records (q = 1) are exactly Gaussian. Each has μ = 1/σ under add-or-remove
+// adjacency and μ = 2/σ under replace-one adjacency. If all rounds use all records, the Bound is
+// dp.Exact.
 //
 // For rounds that sample, Accountant uses the limit in the central limit theorem: [MuPoisson] for Poisson sampling
 // under add-or-remove adjacency, and [MuUniform] at σ/2 for fixed-size sampling under replace-one adjacency. The
 // Bound is then a dp.Approximation. It may underestimate ε (Gopi, Lee, Wutschitz, "Numerical Composition of
 // Differential Privacy", NeurIPS 2021, show by how much).
 //
-// Shuffled batches are accounted for as Gaussian rounds without amplification, which cost at least as much; see
-// [dp.Unamplified]. The Bound is then dp.Upper.
+// Shuffled batches are accounted for as Gaussian rounds without amplification, which cost at least
+// as much; see [dp.Unamplified]. The Bound is then dp.Upper.
 //
-// The error wraps dp.ErrNotCovered for other pairs of sampling and adjacency, events of different pairs, no events,
-// no noise, noise of sampled rounds outside [MinSigma, MaxSigma], a μ above [Largest], and a δ below [MinDelta].
+// The error wraps dp.ErrNotCovered for other pairs of sampling and adjacency, events of different
+// pairs, no events, no noise, noise of sampled rounds outside [MinSigma, MaxSigma], a μ above
+// [Largest], and a δ below [MinDelta].
 type Accountant struct{}
 
 var _ dp.Accountant = Accountant{}

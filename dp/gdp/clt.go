@@ -20,11 +20,12 @@ const (
 //
 //	μ = q·√(T·(e^{1/σ²} - 1))
 //
-// (Bu, Dong, Long, Su, "Deep Learning with Gaussian Differential Privacy", arXiv 1911.11607). It is the limit for T →
-// ∞ with q√T constant, not a bound: the true ε may be much larger if T or δ is small.
+// (Bu, Dong, Long, Su, "Deep Learning with Gaussian Differential Privacy", arXiv 1911.11607). It is
+// the limit for T → ∞ with q√T constant, not a bound: the true ε may be much larger if T or δ is
+// small.
 //
-// q must be in (0, 1], σ in [MinSigma, MaxSigma], and T positive and finite, not necessarily whole. The relative
-// error is at most 1e-9.
+// q must be in (0, 1], σ in [MinSigma, MaxSigma], and T positive and finite, not necessarily whole.
+// The relative error is at most 1e-9.
 func MuPoisson(q, sigma, rounds float64) (float64, error) {
 	if err := checkRounds(q, sigma, rounds); err != nil {
 		return 0, err

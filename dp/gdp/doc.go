@@ -4,7 +4,7 @@
 // δ), and has an accountant that computes the μ of rounds of DP-SGD. It also computes the tails of the normal
 // distribution with full relative accuracy.
 //
-// To begin: [Epsilon] and [Mu] convert μ to ε at a given δ, and back. [Accountant] computes the μ of rounds. It is
-// exact if the rounds use all records. If they sample, it is an approximation without a guarantee; use package pld
-// for a bound.
+// To begin: [Epsilon] and [Mu] convert μ to ε at a given δ, and back. [Accountant] computes the μ
+// of rounds. It is exact if the rounds use all records. If they sample, it is an approximation
+// without a guarantee; use package pld for a bound.
 package gdp

@@ -12,10 +12,10 @@ import (
 // worst. Divergences of rounds add up, and [Epsilon] converts the sum to ε. The relative error is 1e-11, and the
 // result is not rounded up. The error wraps dp.ErrNotCovered for what [Accountant] does not cover.
 //
-// The result is the divergence of a dominating pair, two distributions that are at least as far apart as the releases
-// of any neighbours; the package comment lists these pairs. Under Poisson sampling, some neighbours have exactly this
-// pair, so the result is exact. Under fixed-size sampling, it is exact in each direction for a single round, but no
-// neighbours attain it in several rounds.
+// The result is the divergence of a dominating pair, two distributions that are at least as far apart as
+// the releases of any neighbours; the package comment lists these pairs. Under Poisson sampling, some
+// neighbours have exactly this pair, so the result is exact. Under fixed-size sampling, it is exact in
+// each direction for a single round, but no neighbours attain it in several rounds.
 func Divergence(sampling dp.Sampling, adjacency dp.Adjacency, q, sigma, alpha float64) (float64, error) {
 	// Proof that the pair of Poisson sampling under replace-one adjacency dominates.
 	//

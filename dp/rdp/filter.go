@@ -19,8 +19,8 @@ import (
 // (ε, δ) and the Rényi orders by which the filter counts. Choose them before the first release, without looking at
 // the records, and write them down: the guarantee holds only for limits that were fixed beforehand.
 type Limits struct {
-	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of the budget, for all rounds together
-	Delta   float64 `json:"delta"`   // δ in (0, 1) of the budget, for all rounds together
+	Epsilon float64 `json:"epsilon"` // ε ≥ 0 that all rounds together may cost at most
+	Delta   float64 `json:"delta"`   // δ in (0, 1) at which they may cost ε
 
 	// Orders are the Rényi orders α by which the filter counts: 1 to MaxOrders different numbers in (1, 1e10]. Use
 	// one order, from [PlannedOrder], if you have a plan of the rounds. Use several if the rounds may turn out
@@ -121,19 +121,19 @@ var ErrBudgetSpent = errors.New("budget spent")
 // release: it refuses rounds that would exceed the budget. Everything that passes the filter is together (ε,
 // δ)-private, whenever the training ends.
 //
-// The filter adds up τ(α), the Rényi divergences of order α of all rounds. With m orders, it lets a round through if
-// at least one order α satisfies, with that round, Epsilon(α, Σ τ(α), δ/m) ≤ ε. For one order, the guarantee is
-// proved by Feldman, Zrnic 2021 ("Individual Privacy Accounting via a Rényi Filter", Theorem 3.1) and Lécuyer 2021
-// ("Practical Privacy Filters and Odometers with Rényi DP", Theorem 1). With one order, δ is not divided, and a round
-// costs the same as in [Accountant] at that order.
+// The filter adds up τ(α), the Rényi divergences of order α of all rounds. With m orders, it lets a round
+// through if at least one order α satisfies, with that round, Epsilon(α, Σ τ(α), δ/m) ≤ ε. For one order,
+// the guarantee is proved by Feldman, Zrnic 2021 ("Individual Privacy Accounting via a Rényi Filter",
+// Theorem 3.1) and Lécuyer 2021 ("Practical Privacy Filters and Odometers with Rényi DP", Theorem 1). With
+// one order, δ is not divided, and a round costs the same as in [Accountant] at that order.
 //
-// If several clients hold a record, all of them share one filter, and every round of each client must pass it before
-// it is released. All rounds of one run have the same mechanism. So the filter refuses rounds of another mechanism,
-// for example with another σ, that name the noise of a run it has let through. Events that do not name their noise
-// are assumed to have independent noise.
+// If several clients hold a record, all of them share one filter, and every round of each client must pass
+// it before it is released. All rounds of one run have the same mechanism. So the filter refuses rounds of another
+// mechanism, for example with another σ, that name the noise of a run it has let through. Events that do not name
+// their noise are assumed to have independent noise.
 //
-// Make a Filter with [NewFilter]. Methods of any other Filter return an error or panic. A Filter is not safe for
-// concurrent use.
+// Make a Filter with [NewFilter]. Methods of any other Filter return an error or panic. A Filter is not
+// safe for concurrent use.
 type Filter struct {
 	limits Limits
 	spent  []float64 // Σ τ at each order, rounded up

@@ -3,12 +3,13 @@
 // the worst two neighbouring data sets. Divergences add up over rounds, and the [Accountant] converts the sum to ε at
 // the best order. The package also has a [Filter]: a privacy budget for rounds that are chosen from earlier results.
 //
-// To begin, ask the zero [Accountant] for the ε of rounds that were fixed beforehand. If rounds are chosen by earlier
-// results, use a [Filter]. [Divergence] is the divergence of one round at one order. [Epsilon] and [Delta] convert an
-// order's sum to (ε, δ).
+// To begin, ask the zero [Accountant] for the ε of rounds that were fixed beforehand. If rounds are chosen
+// by earlier results, use a [Filter]. [Divergence] is the divergence of one round at one order. [Epsilon]
+// and [Delta] convert an order's sum to (ε, δ).
 //
-// The worst pairs depend on the sampling and the adjacency. Here the clipping norm C is 1, q is the sample rate and σ
-// the noise multiplier. One record changes the sum by at most 1, or by at most 2 if it is replaced.
+// The worst pairs depend on the sampling and the adjacency. Here the clipping norm C is 1, q is the sample
+// rate and σ the noise multiplier. One record changes the sum by at most 1, or by at most 2 if it is
+// replaced.
 //
 //   - Poisson sampling, add-or-remove: (1-q)N(0,σ²) + qN(1,σ²) against N(0,σ²). That one dimension
 //     and this order suffice is proved in Mironov, Talwar, Zhang, "Rényi Differential Privacy of
@@ -20,8 +21,8 @@
 //     Wherever the two were compared, its divergence is below the bound of Wang, Balle,
 //     Kasiviswanathan (arXiv 1808.00087, Theorem 27).
 //
-// The noise multiplier σ is relative to C under both adjacencies. Some authors define it relative to 2C, the most
-// that replacing a record can change. For the same noise, their σ is half of this σ.
+// The noise multiplier σ is relative to C under both adjacencies. Some authors define it relative to 2C,
+// the most that replacing a record can change. For the same noise, their σ is half of this σ.
 package rdp
 
 import (
@@ -50,14 +51,16 @@ const (
 // Accountant computes ε and δ by Rényi differential privacy: it adds up the Rényi divergences of rounds, for every
 // order, and converts the sum to ε or δ at the best order. Its Bounds are of kind dp.Upper.
 //
-// It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples under replace-one.
-// It also covers releases that are not rounds (dp.Other), alone or together with rounds. All events must have the
-// same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered for other pairs of
-// sampling and adjacency, events of different pairs, no events, σ outside [MinSigma, MaxSigma], and q below MinRate.
+// It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples under
+// replace-one. It also covers releases that are not rounds (dp.Other), alone or together with rounds. All events
+// must have the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered
+// for other pairs of sampling and adjacency, events of different pairs, no events, σ outside [MinSigma,
+// MaxSigma], and q below MinRate.
 //
-// If there are more than 768 different rounds, similar rounds are grouped, and each group is counted at a common
-// bound. This overstates the cost. In one measurement, with rates that differ by a factor of 16 and noise by a factor
-// of 4, the excess at orders below 10 was at most 3 % under add-or-remove and 36 % under replace-one.
+// If there are more than 768 different rounds, similar rounds are grouped, and each group is counted at a
+// common bound. This overstates the cost. In one measurement, with rates that differ by a factor of 16 and
+// noise by a factor of 4, the excess at orders below 10 was at most 3 % under add-or-remove and 36 % under
+// replace-one.
 type Accountant struct {
 	// Orders restricts the search for the best order to these orders, each in (1, 1e10]. Set it only to compare with
 	// another library, whose accountant has a fixed list of orders. If it is empty, all orders are searched.

@@ -16,14 +16,14 @@ import (
 // what it tries, for example one of several settings. The guarantee does not cover anything else that is shown, such
 // as the number of trials or the results of other trials.
 //
-// The number of trials K has the truncated negative binomial distribution, with parameters η (Shape) and γ (Gamma):
-// for k ≥ 1
+// The number of trials K has the truncated negative binomial distribution, with parameters η (Shape) and γ
+// (Gamma): for k ≥ 1
 //
 //	P[K = k] ∝ (1-γ)^k · Π_{l=0}^{k-1} (l+η)/(l+1)
 //
-// It is geometric for η = 1 and logarithmic for η → 0 (Papernot and Steinke, "Hyperparameter Tuning with Rényi
-// Differential Privacy", ICLR 2022, arXiv 2110.03620, Definition 1; Liu and Talwar, "Private Selection from Private
-// Candidates", STOC 2019, for η = 1).
+// It is geometric for η = 1 and logarithmic for η → 0 (Papernot and Steinke, "Hyperparameter Tuning with
+// Rényi Differential Privacy", ICLR 2022, arXiv 2110.03620, Definition 1; Liu and Talwar, "Private
+// Selection from Private Candidates", STOC 2019, for η = 1).
 type Selection struct {
 	// Shape is the parameter η of the distribution of the number of trials, in [0, MaxShape], with η·log(1/γ) at most
 	// 700.

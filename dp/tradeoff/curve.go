@@ -8,7 +8,7 @@ type Side string
 
 // These are the values of Side.
 const (
-	Exact         Side = "exact"         // the points lie on the true curve, to rounding
+	Exact         Side = "exact"         // the points lie on the true curve, up to rounding
 	Lower         Side = "lower"         // the curve is nowhere above the true one: attackers do no better than it says
 	Upper         Side = "upper"         // the curve is nowhere below the true one: attackers may do better than it says
 	Approximation Side = "approximation" // the curve may lie on either side of the true one: no guarantee

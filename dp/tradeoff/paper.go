@@ -13,7 +13,7 @@ import (
 // Poisson sampling, add-or-remove adjacency, and at most K gradient computations on N records (k = K/N epochs).
 type Paper struct {
 	N     int     // number of records N, at least 2
-	K     float64 // largest number of gradient computations, at least 1
+	K     float64 // largest number of gradients that the training may compute, at least 1
 	Sigma float64 // noise multiplier σ, above √2
 	// Gamma returns the constant γ of Theorem Main at noise multiplier sigma, for x = ε/k. Set it to a function that
 	// calls closedform.GammaAt.

@@ -13,7 +13,7 @@ import (
 // from them. There are Epsilons equidistant values, from 0 to the ε that the accountant returns for δ =
 // SmallestDelta. More values give a curve closer to the true one and take longer.
 type Profile struct {
-	SmallestDelta float64 // the smallest δ of the curve, in (0, 1)
+	SmallestDelta float64 // δ at the largest ε, in (0, 1); smaller δ give more of the curve's end
 	Epsilons      int     // number of ε values, in [2, MaxGuarantees]
 }
 

@@ -61,8 +61,8 @@ the statement:
 - *The paper states that noise costs at most, or leaves at least, some accuracy.* This is reproduced if it is true here, or
   missed by at most %[1]g. The trainings with and without noise must have the same step size.
 - *The paper states that one accuracy is higher than another.* This is reproduced if it is true here, without a margin.
-- *The paper states a range of noise in which the accuracy falls to some fraction.* This is reproduced if the accuracy falls
-  to this fraction in the same range here.
+- *The paper states a range of noise in which the accuracy falls to some fraction of the accuracy without noise.* This is
+  reproduced if the accuracy falls to this fraction in the same range here.
 
 In each case there is a limit: the stated value with its margin, or the other accuracy. A statement is undecided if the
 result here is within one standard error of the limit, so that more seeds are needed. It is also undecided if a training used

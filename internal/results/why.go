@@ -32,7 +32,7 @@ func (f *Finding) explain() {
 	}
 	switch {
 	case f.Quantity == paper.Kept:
-		f.Why = unknown + "no figure here tries other ways to train w* (its name would end with -wstar)"
+		f.Why = unknown + "no figure here tries other ways to train this w*"
 	case f.Quantity == paper.Accuracy && f.Claim.Epsilon == "":
 		f.Why = "the training without noise is too short: w* of the utility graph is trained longer, and its accuracy is " +
 			"closer to the paper's"

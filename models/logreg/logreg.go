@@ -202,8 +202,9 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 	return rows
 }
 
-// Ahead starts to load the records of the small batch b into the processor's caches, so that the next sum of
-// gradients is faster: see [models.Reader]. It changes no result, and does nothing for a larger batch.
+// Ahead starts to load the records of the batch b into the processor's caches, so that the next sum of gradients is
+// faster: see [models.Reader]. It changes no result. It does nothing for more than four records, or if they are
+// stored sparsely.
 func (m *Model) Ahead(b data.Batch) { m.rows.Of(b.Data).Ahead(b.Rows) }
 
 // logits yields each example's number in the batch and its logit z.
@@ -224,7 +225,7 @@ func (m *Model) logits(params []float32, b data.Batch, given models.Scratch) ite
 }
 
 // ClippedGradSum sets sum, of length NumParams, to the sum of the gradients of the examples in b at params, each
-// clipped to the norm clip, in float32: see [models.Model].
+// clipped to the norm clip, in float32: see [models.Model]. s is working memory from NewScratch.
 func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, s models.Scratch) error {
 	mine := own(s)
 	return models.Narrow(m, sum[:m.NumParams()], m.vector(&mine.wide), params, b, clip, mine)
@@ -254,8 +255,8 @@ func (m *Model) Shade() float64 { return m.shade }
 // Only λ and the parameters decide which case applies, not the records.
 const ridgeLimit = 8
 
-// WideGradSum does the same as [Model.ClippedGradSum], but returns float64, with a proven bound on rounding errors:
-// see [models.Bounded]. given is working memory from NewScratch.
+// WideGradSum does the same as [Model.ClippedGradSum] with these arguments, but sum is in float64, with a proven
+// bound on rounding errors: see [models.Bounded]. given is working memory from NewScratch.
 func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	sum, params = sum[:m.features+1], params[:m.features+1]
 	if b.Len() == 0 {
@@ -269,8 +270,8 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	return err
 }
 
-// AddGradSum adds the sum that [Model.WideGradSum] computes to u, of length NumParams, which usually holds the noise
-// of a round: see [models.Adder]. given is working memory from NewScratch.
+// AddGradSum adds the sum that [Model.WideGradSum] computes from the other arguments to u, of length NumParams, which
+// usually holds the noise of a round: see [models.Adder]. given is working memory from NewScratch.
 func (m *Model) AddGradSum(u, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	if b.Len() == 0 {
 		return nil
@@ -431,7 +432,8 @@ func (m *Model) addDense(sum, g []float64, params []float32, row data.Row, facto
 	}
 }
 
-// Loss returns the mean loss of the examples in b at params, including the ridge penalty.
+// Loss returns the mean loss of the examples in b at params, including the ridge penalty. scratch is working memory
+// from NewScratch.
 func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) float64 {
 	total := 0.0
 	for i, z := range m.logits(params, b, scratch) {
@@ -450,8 +452,9 @@ func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) flo
 	return total/float64(b.Len()) + m.lambda/2*f32.SumSquares(params)
 }
 
-// Predict sets labels[i] to the predicted class of example i: class 1 if its logit z is above 0, and otherwise class
-// 0. For linear regression, which has no classes, it always predicts 0: use models.Predictions.
+// Predict sets labels[i] to the class that the model with the parameters params predicts for example i of b: class 1
+// if its logit z is above 0, and otherwise class 0. For linear regression, which has no classes, it always predicts
+// 0: use models.Predictions.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		labels[i] = 0
@@ -461,8 +464,9 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch 
 	}
 }
 
-// Logits writes the logits (scores before softmax) of each example in b to out: 0 for class 0, and z = wᵀx + b for
-// class 1. For linear regression it writes only one number for each example, its prediction z. See [models.Scorer].
+// Logits writes the logits (scores before softmax) of each example in b, with the parameters params, to out, one
+// example after another: 0 for class 0, and z = wᵀx + b for class 1. For linear regression it writes only one number
+// for each example, its prediction z. See [models.Scorer].
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		if m.linear {

@@ -222,7 +222,7 @@ func (s *scratch) residual(i int, y int32) float64 {
 }
 
 // ClippedGradSum sets sum, of length NumParams, to the sum of the gradients of the examples in b at params, each
-// clipped to the norm clip, in float32: see [models.Model].
+// clipped to the norm clip, in float32: see [models.Model]. s is working memory from NewScratch.
 func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, s models.Scratch) error {
 	own := s.(*scratch)
 	if own.wide == nil {
@@ -240,8 +240,8 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 // rounded to float64, with a relative error below 2^-50.
 func (m *Model) Shade() float64 { return m.shade }
 
-// WideGradSum does the same as [Model.ClippedGradSum], but returns float64, with a proven bound on rounding errors:
-// see [models.Bounded]. given is working memory from NewScratch.
+// WideGradSum does the same as [Model.ClippedGradSum] with these arguments, but sum is in float64, with a proven
+// bound on rounding errors: see [models.Bounded]. given is working memory from NewScratch.
 func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	if err := models.CheckSample(b); err != nil {
 		return err
@@ -338,8 +338,8 @@ func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float
 	return total / float64(b.Len())
 }
 
-// Predict sets labels[i] to the class of example i with the largest logit, or to the first one if several are equal.
-// given is working memory from NewScratch.
+// Predict sets labels[i] to the class with the largest logit for example i of b, with the parameters params, or to
+// the first such class if several logits are equal. given is working memory from NewScratch.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
 	m.blocks(s, params, b, func(from int) {
@@ -355,8 +355,9 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given mo
 	})
 }
 
-// Logits sets out[i·K+k] to the logit (score before softmax) of class k for example i, where K is the number of
-// classes: see [models.Scorer]. given is working memory from NewScratch.
+// Logits sets out[i·K+k] to the logit (score before softmax) of class k for example i of b, with the parameters
+// params. K is the model's number of classes; as a [models.Scorer], the model must have as many as the data set.
+// given is working memory from NewScratch.
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
 	m.blocks(s, params, b, func(from int) {

@@ -2,9 +2,9 @@
 // plan with Opacus, TF Privacy, JAX Privacy or Flower, LaTeX text for a paper, or a record of the rounds for the
 // accountants of Opacus and dp_accounting. [Read] reads the saved states of these accountants.
 //
-// Code in the full formats is ready to run and contains every number of the plan. It names the version of the
-// library, says how it was tried, and lists the differences from ProactiveDP. A plan that a library cannot run is
-// refused, and the error names the reason.
+// Code in the full formats is ready to run and contains every number of the plan. It names the version of the library,
+// says how it was tried, and lists the differences from ProactiveDP. A plan that a library cannot run
+// is refused, and the error names the reason.
 package libraries
 
 import (
@@ -219,7 +219,7 @@ func (r Release) checkPhases(f Format) error {
 	return errors.Join(errs...)
 }
 
-// All returns r in every format that can express it, except for the short ones.
+// All returns r as code in every format that can express r, without the short formats.
 func All(r Release) ([]Code, error) {
 	var all []Code
 	for _, f := range Formats() {

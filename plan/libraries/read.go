@@ -19,7 +19,7 @@ import (
 // Recorded says in which form another library saved its rounds. [Recognise] finds it out, and [Read] reads the text.
 type Recorded string
 
-// These are the forms that [Read] accepts. NotRecognised is any other text.
+// These are the values of [Recorded]: the forms that [Read] accepts, and NotRecognised for any other text.
 const (
 	OpacusState   Recorded = "the state of an accountant of Opacus"
 	DpEventText   Recorded = "an event of dp_accounting"

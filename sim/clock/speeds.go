@@ -9,17 +9,17 @@ import (
 	"proactivedp/rng"
 )
 
-// Speeds says how fast each simulated client computes, relative to a usual client. A gradient of a client with speed
-// x takes 1/x times the duration that is drawn from Timing.Compute. Either List has the speeds, or Kind and Shape
-// describe a distribution with mean 1, from which the factor 1/x of each client is drawn once. With the zero value
-// all clients have speed 1.
+// Speeds says how fast each simulated client computes. A gradient of a client with speed x takes 1/x times the
+// duration that is drawn from Timing.Compute. Either List has the speeds, or Kind and Shape describe a distribution
+// with mean 1, from which the factor 1/x of each client is drawn once. With the zero value all clients have speed 1.
 type Speeds struct {
 	List  []float64 // the speed of each client
 	Kind  Family    // Lognormal or Pareto: the distribution of the factor 1/x if List is nil
 	Shape float64   // the parameter of Kind: σ of Lognormal or α of Pareto
 }
 
-// MinSpeed and MaxSpeed are the limits of a client's speed in Speeds.List. A usual client has speed 1.
+// MinSpeed and MaxSpeed are the limits of a client's speed in Speeds.List. A client with speed 1 takes exactly the
+// time that is drawn from [Timing.Compute].
 const (
 	MinSpeed = 1e-3
 	MaxSpeed = 1e3

@@ -32,10 +32,10 @@ const byteOrder = "\uFEFF"
 // maxTraceErrors is the number of bad lines that are reported at most.
 const maxTraceErrors = 10
 
-// ParseTrace reads a trace from CSV: the header client,duration, then one line for each duration, such as 0,1.5ms.
-// Clients are numbered from 0 without gaps. The lines of one client are in order; lines of different clients may
-// alternate. A duration is at most one hour. Blanks around fields are ignored. The error reports the first bad lines
-// together. It is an error if the trace is longer than MaxTraceBytes.
+// ParseTrace reads a trace from r, a CSV text: the header client,duration, then one line for each duration, such as
+// 0,1.5ms. Clients are numbered from 0 without gaps. The lines of one client are in order; lines of different clients
+// may alternate. A duration is at most one hour. Blanks around fields are ignored. The error reports the first bad
+// lines together. It is an error if the trace is longer than MaxTraceBytes.
 func ParseTrace(r io.Reader) (*Trace, error) {
 	lines := csv.NewReader(bounded.Reader(r, MaxTraceBytes))
 	lines.FieldsPerRecord, lines.ReuseRecord, lines.TrimLeadingSpace = 2, true, true

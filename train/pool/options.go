@@ -14,8 +14,9 @@ const Folder = ".cells"
 type Options struct {
 	Folder  string // folder of results, which no other call may use at the same time; "" keeps nothing
 	Workers int    // how many cells run at the same time, if the memory allows
-	// Scale is the fraction of the experiment's gradients that the specs of the cells ask for, in quick runs of an
-	// experiment. It changes nothing; if a cell is too short at this scale, the error names it. 0 means 1.
+	// Scale is only for error texts. In quick runs of an experiment, the caller gives the cells only a fraction of the
+	// experiment's gradients, and Scale is this fraction. If a cell then has too few gradients to run, the error says
+	// "at scale = …". 0 means 1.
 	Scale    float64
 	Progress io.Writer // gets a progress bar; nil means none
 	// Memory is the largest memory of the process in bytes. 0 means the limit of the machine, the control group

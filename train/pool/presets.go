@@ -135,9 +135,10 @@ var (
 	cifarPlainSteps = Steps{0.02, 0.01, sim.SqrtDecay}
 )
 
-// MNIST returns the paper's experiment on MNIST with the given network, usually [MNISTModel]. The numbers are those
-// of the paper's tables "Basic parameter setting for non-convex problem with MNIST data set" and "Different privacy
-// budget settings for non-convex problem for MNIST data set". The step sizes are from a search, see MNISTModel.
+// MNIST returns the paper's experiment on MNIST with the network that model names, usually [MNISTModel]. The numbers
+// are those of the paper's tables "Basic parameter setting for non-convex problem with MNIST data set" and "Different
+// privacy budget settings for non-convex problem for MNIST data set". The step sizes are from a search, see
+// MNISTModel.
 func MNIST(model string) Experiment {
 	basics := paper.MNIST()
 	return Experiment{
@@ -149,9 +150,9 @@ func MNIST(model string) Experiment {
 	}
 }
 
-// CIFAR returns the paper's experiment on CIFAR-10 with the given network, usually train.AlexNet. The numbers are
-// those of the paper's tables "Basic parameter setting" and "Different privacy budget settings" for CIFAR-10. The
-// step sizes are from a search, see [MNISTModel].
+// CIFAR returns the paper's experiment on CIFAR-10 with the network that model names, usually train.AlexNet. The
+// numbers are those of the paper's tables "Basic parameter setting" and "Different privacy budget settings" for
+// CIFAR-10. The step sizes are from a search, see [MNISTModel].
 func CIFAR(model string) Experiment {
 	basics := paper.CIFAR()
 	return Experiment{
@@ -171,9 +172,9 @@ func Features(dataset string) train.Spec {
 	return s
 }
 
-// Network returns the paper's settings for a network on the data set mnist or cifar10, except for the step size and
-// its schedule, which are those of train.DefaultSpec. Use [MNIST] or [CIFAR] to get these too. The clipping norm is
-// 0.025 for both data sets. δ is 1/N for N records, as in the paper.
+// Network returns the paper's settings for a network (model, such as train.LeNet) on a data set (dataset: mnist or
+// cifar10), except for the step size and its schedule, which are those of train.DefaultSpec. Use [MNIST] or [CIFAR]
+// to get these too. The clipping norm is 0.025 for both data sets. δ is 1/N for N records, as in the paper.
 func Network(model, dataset string) train.Spec {
 	basics := paper.MNIST()
 	if dataset == "cifar10" {

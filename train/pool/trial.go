@@ -95,9 +95,9 @@ func Curves(ctx context.Context, source *train.Source, specs []train.Spec, point
 	return results[*Curve](ctx, o.grid(), cells)
 }
 
-// Utilities computes one line of a utility graph for each spec: the accuracies that a model, trained without noise,
-// keeps when noise is added to its parameters (see [UtilitySpec]). It returns the lines in the order of specs, and
-// the work that they took. Finished lines are kept in o.Folder, see [Trials].
+// Utilities computes one line of a utility graph for each spec, on the data of source: the accuracies that a model,
+// trained without noise, keeps when noise is added to its parameters (see [UtilitySpec]). It returns the lines in the
+// order of specs, and the work that they took. Finished lines are kept in o.Folder, see [Trials].
 func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o Options) (
 	[]*Utility, Spent, error,
 ) {

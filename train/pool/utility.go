@@ -127,8 +127,8 @@ type utilityCellSpec struct {
 	Data string      `json:"data_sha256"`
 }
 
-// OfUtility returns the [Cell] whose result is a [Utility]: how much accuracy a model, trained without noise, keeps
-// when noise is added to its parameters.
+// OfUtility returns the [Cell] whose result is the [Utility] that spec describes: how much accuracy a model, trained
+// without noise on the data of source, keeps when noise is added to its parameters.
 func OfUtility(spec UtilitySpec, source *train.Source) Cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
 	c := cellOf(utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()}, spec.Train, source)
