@@ -57,7 +57,8 @@ func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net,
 func (m *Network) ClipsAutomatically() bool { return m.automatic }
 
 // WithPrecision returns a network like m that multiplies numbers with precision p, such as nn.BF16, which is faster
-// than float32 but less exact: see nn.Net.WithPrecision. It returns an error if the network does not support p.
+// than float32 but less exact: see nn.Net.WithPrecision. It returns an error if p is unknown, or if p would make no
+// product of this network faster.
 func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	net, err := m.net.WithPrecision(p)
 	if err != nil {
@@ -111,7 +112,8 @@ func (m *Network) Net() *nn.Net { return m.net }
 // FLOPs returns the number of floating-point operations for the clipped gradient of one example.
 func (m *Network) FLOPs() int { return m.net.FLOPs() }
 
-// Init sets params to random initial values, drawn from s, as usual for networks: see [nn.Net.Init].
+// Init sets params to the initial parameters, drawn from s: random weights, whose variance depends on the size of the
+// layer, and zero biases. See [nn.Net.Init].
 func (m *Network) Init(params []float32, s *rng.Stream) { m.net.Init(params, s) }
 
 // NewScratch returns working memory for the methods of the network. Each goroutine needs its own.

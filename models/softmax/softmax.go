@@ -310,7 +310,8 @@ func (m *Model) blocks(s *scratch, params []float32, b data.Batch, f func(from i
 	}
 }
 
-// Loss returns the mean cross-entropy of the examples in b at params. given is working memory from NewScratch.
+// Loss returns the mean cross-entropy of the examples in b at params, each multiplied by the weight of its class if
+// there are class weights. given is working memory from NewScratch.
 func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float64 {
 	s, total := given.(*scratch), 0.0
 	var own [block]float64
