@@ -122,8 +122,9 @@ type DelayReport struct {
 	comparison *comparison
 }
 
-// Compare runs the trainings of all delays and compares them. If o.Out is not "", it also writes the pictures there.
-// Finished runs are kept in its subfolder .cells, so that an interrupted comparison continues.
+// Compare runs the trainings of all delays on the data of source and compares their accuracy and time. If o.Out is
+// not "", it also writes pictures to this folder. Finished trainings are kept in the folder's subfolder .cells, so
+// that a call after an interruption does not repeat them.
 func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOptions) (*DelayReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

@@ -79,9 +79,9 @@ func CheckLearning(spec train.Spec, seeds int) error {
 	return errors.Join(errs...)
 }
 
-// TrainCurve trains the spec with the given number of seeds (the spec's seed and the next ones) and returns the
-// accuracy at several points of the training. Finished trainings are stored in o.Folder and are not repeated by a
-// later call.
+// TrainCurve trains the spec with the given number of seeds (the spec's seed and the next ones) on the data of
+// source, and returns the accuracy at several points of the training. Finished trainings are stored in the folder
+// o.Folder, and a later call does not repeat them.
 func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o pool.Options) (
 	*LearningCurve, error,
 ) {
@@ -172,8 +172,8 @@ func (l *LearningCurve) WriteText(w io.Writer) error {
 	return l.Privacy.WriteText(w)
 }
 
-// Write writes the curve to the folder dir as a figure: the picture, drawn as d says, the data and a manifest with
-// the command.
+// Write writes the curve to the folder dir as a figure: the picture in the style of d, the data and a manifest.
+// command is the command line that makes the curve again; it is stored in the manifest.
 func (l *LearningCurve) Write(dir, command string, d results.Drawing) error {
 	return results.WriteFigure(dir, l.picture().Write, l.table(), results.Manifest{
 		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),

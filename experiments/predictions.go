@@ -155,8 +155,9 @@ func (c PredictionCheck) Within() bool { return c.Low <= c.Real && c.Real <= c.H
 // noise.
 const shortPart, utilityDraws = 8, 5
 
-// Check predicts the accuracies of the case's settings by proxies, which are cheap trainings with the given number of
-// seeds. Then it trains each setting in full on the source. It returns the predicted and the real accuracy of each
+// Check predicts the accuracies of the case's settings by proxies, which are cheap trainings, with the given number
+// of seeds. Then it trains each setting in full. Both use the data of source without regard to privacy, so the data
+// must be public. o says where and how the trainings run. Check returns the predicted and the real accuracy of each
 // setting.
 func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds int, o pool.Options) (
 	[]PredictionCheck, error,
@@ -352,7 +353,7 @@ func ranks(x []float64) []float64 {
 	return out
 }
 
-// WriteText writes the scores as text.
+// WriteText writes the scores (how well accuracies were predicted) as text, for each case and for all cases together.
 func (r *PredictionReport) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range r.rows() {
@@ -433,7 +434,9 @@ func (r *PredictionReport) table() [][]string {
 	return rows
 }
 
-// Write writes the scores to the folder dir as a figure: the picture, drawn as d says, the data and a manifest.
+// Write writes the scores to the folder dir as a figure: the picture in the style of d, the data and a manifest. The
+// manifest stores how the scores were made: command, the command line that makes them again; the cases; the number of
+// seeds of each prediction; the data of sources; and took, the duration of the computation.
 func (r *PredictionReport) Write(
 	dir, command string, d results.Drawing, cases []PredictionCase, sources []*train.Source, seeds int, took time.Duration,
 ) error {

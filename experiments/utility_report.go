@@ -112,7 +112,9 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 	return nil
 }
 
-// Write writes the graph to the folder dir as a figure: the picture, drawn as d says, the data and a manifest.
+// Write writes the graph to the folder dir as a figure: the picture in the style of d, the data and a manifest. The
+// manifest stores how the graph was made: command, the command line that makes it again; the data of source; and
+// took, the duration of the computation.
 func (r *UtilityReport) Write(
 	dir, command string, d results.Drawing, source *train.Source, took time.Duration,
 ) error {
