@@ -293,7 +293,9 @@ func (p *Plan) writeOtherAdjacency(t *page) {
 // share formats a fraction of the full-batch signal as a percentage.
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
-// WriteBatches writes the batch sizes that [Compare] returned as a table for people.
+// WriteBatches writes a table for people of the trainings that [Compare] returned as rows, one line for each batch
+// size. The columns are the number of rounds, the least noise multiplier σ, the signal, and the numbers of gradients,
+// messages and bytes (see [Batch]). For a size without a σ, the line gives the reason.
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)
