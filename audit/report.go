@@ -75,6 +75,7 @@ func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Dur
 	}
 }
 
+// WriteText writes the report as text for people: the verdict, the results of the probes and of the checks.
 func (r *Report) WriteText(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err

@@ -324,6 +324,7 @@ type GaussianDP struct {
 	OneRun            OneRun  `json:"one_run"`
 }
 
+// WriteText writes the report as text for people: the lower bounds on ε, and how well the attack recognises members.
 func (r *ScoresReport) WriteText(w io.Writer) error {
 	if r == nil || r.Canaries == 0 {
 		return errors.New("this ScoresReport was not made by Scores.Audit")

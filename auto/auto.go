@@ -44,7 +44,7 @@ import (
 )
 
 // Strategy names a rule by which the loop chooses the noise, the batch size and the number of rounds of its next
-// training (a [Stage]) within the budgets. Tight plans by the tight accountant. The others are the paper's rules and
+// training (a [Stage]) within the budgets. Tight plans by the accountant of package dp/pld, which proves the smallest ε. The others are the paper's rules and
 // common practice, for comparison.
 type Strategy string
 
@@ -59,7 +59,7 @@ const (
 	// client's target epsilon, not for the smaller ε that belongs to σ. This is how the paper's text describes its
 	// calculator. By the theorem, no second stage is then possible.
 	PaperTarget Strategy = "paper-target"
-	// Tight takes the best training that the tight accountant proves to be within the budget: a batch size s and a
+	// Tight takes the best training that the accountant of package dp/pld proves to be within the budget: a batch size s and a
 	// number of rounds T with nearly the largest s√T/σ (the size of the summed gradients compared with the noise),
 	// and then the least noise multiplier σ. It spends the whole budget in one training, with two exceptions: the
 	// task asks for several stages, or the accuracies that were estimated on the task's own data (see [Outlook])
@@ -70,6 +70,7 @@ const (
 	Default Strategy = "default"
 )
 
+// Strategies returns all values of [Strategy].
 func Strategies() []Strategy { return []Strategy{Paper, PaperTarget, Tight, Default} }
 
 // ByTheorem reports whether the strategy is Paper or PaperTarget. These plan by the paper's Theorem simpleF, and need

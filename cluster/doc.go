@@ -35,13 +35,10 @@
 //     message reaches it at once, before the stream has stored it. The server reads all others from
 //     the stream, and also those that were sent while it was away. sim.Server drops an update that
 //     it already has.
-//  4. From time to time the server saves its state and flushes it to disk. 5. It tells each client how many of its
-//
-// first rounds are in the saved state. The client's journal
-//
-//	then forgets them.
-//
-// 6. It deletes the messages of these rounds from the stream.
+//  4. From time to time the server saves its state and flushes it to disk.
+//  5. It tells each client how many of its first rounds are in the saved state. The client's journal
+//     then forgets them.
+//  6. It deletes the messages of these rounds from the stream.
 //
 // So no update is lost if the broker loses messages that it has acknowledged. A server that starts again folds the
 // whole stream from its beginning, and a client sends again what the server does not have. If the broker loses its

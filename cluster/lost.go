@@ -12,16 +12,16 @@ import (
 //
 // A round is lost in these steps:
 //
-// 1. The server saves a round, and the client's journal forgets it. 2. The server's folder is replaced by an older
-// copy, and the broker's messages are gone too. 3. Nobody has the round.
+//  1. The server saves a round, and the client's journal forgets it.
+//  2. The server's folder is replaced by an older copy, and the broker's messages are gone too.
+//  3. Nobody has the round.
 //
 // Both sides find out in these steps:
 //
-// 1. Each hello message of a client names the oldest round that the client can still send. 2. If the server lacks an
-// older round, the client asks again and sets the field First of the hello. 3. The server answers that question only
-// after it has read the whole stream of updates. If the round
-//
-//	is not in the stream, it is lost, and the answer says so.
+//  1. Each hello message of a client names the oldest round that the client can still send.
+//  2. If the server lacks an older round, the client asks again and sets the field First of the hello.
+//  3. The server answers that question only after it has read the whole stream of updates. If the round
+//     is not in the stream, it is lost, and the answer says so.
 var ErrLost = errors.New("rounds are lost")
 
 // roundsText names the rounds from first to end − 1.

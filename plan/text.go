@@ -54,7 +54,7 @@ var titles = map[Method]string{
 }
 
 // Verdict returns one sentence that says whether a run meets the budget, and which ε it costs a record. If p.Tight is
-// set, the sentence also has the ε that the tight accountant certifies.
+// set, the sentence also has the ε that the accountant given to [Plan.Tighten] certifies.
 func (p *Plan) Verdict() string {
 	target := p.budget()
 	switch {
@@ -123,8 +123,8 @@ func (p *Plan) Certified() *dp.Bound {
 }
 
 // WriteText writes the plan as text for people: the verdict, the budget, the noise, the rounds and sizes, the
-// conditions of the paper's theorem, what a tight accountant allows if p.Tight is set, and the privacy statement. ε
-// and σ are rounded up.
+// conditions of the paper's theorem, what the accountant given to [Plan.Tighten] allows (if p.Tight is set), and the
+// privacy statement. ε and σ are rounded up.
 func (p *Plan) WriteText(w io.Writer) error {
 	if err := p.made(); err != nil {
 		return err

@@ -47,8 +47,9 @@ type Study struct{ s *searcher }
 // errNoStudy is the error for a Study that NewStudy did not make.
 var errNoStudy = errors.New("this Study was not made by NewStudy")
 
-// NewStudy returns a [Study] of settings that all have r.Base in common. Its proxies (cheaper trainings with almost
-// no noise) use the data directly, so the data must be public, and o.Probing must be [Own].
+// NewStudy returns a [Study] of settings that all have r.Base in common. Its proxies are cheaper trainings with
+// almost no noise, on the data themselves, so use a Study only for public data. Confirm that by setting o.Probing to
+// [Own]: every other value is an error.
 func NewStudy(r Request, o Options) (Study, error) {
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
 		return Study{}, err
@@ -58,8 +59,8 @@ func NewStudy(r Request, o Options) (Study, error) {
 }
 
 // Settings returns all combinations of the grid as settings that cost a record at most epsilon, with the fewest
-// gradients first. The batch size of each follows from epsilon, the noise multiplier and the number of rounds. If
-// there is none, the error is an [*Infeasible].
+// gradients first. The batch size of each setting follows from epsilon, the noise multiplier and the number of
+// rounds. If no combination can cost at most epsilon, the error is an [*Infeasible].
 func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.Spec, error) {
 	if t.s == nil {
 		return nil, errNoStudy

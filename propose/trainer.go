@@ -35,8 +35,9 @@ type TrainerRequest struct {
 	Seed    uint64  `json:"seed"`             // seed of a setting's first trial training; the others have the next numbers
 }
 
-// DefaultTrainerRequest returns a request for the best settings within epsilon at delta, for a training script with
-// records private and public public records. It tries few settings, because a script may take long for each.
+// DefaultTrainerRequest returns a request for the best settings within epsilon at delta, for a user's own training
+// script. records is the number of private records, and public the number of public records for the trial trainings.
+// The request tries few settings, because a script may take long for each.
 func DefaultTrainerRequest(records, public int, epsilon, delta float64) TrainerRequest {
 	return TrainerRequest{Records: records, Public: public, Epsilon: epsilon, Delta: delta, Rounds: []int{250, 1000},
 		Seeds: MinSeeds, Count: 3, Seed: 1}

@@ -14,13 +14,10 @@ import (
 //
 //  1. If Client.CanBegin is true, it calls Begin, then Compute, which sets the release u, and then
 //     Finish.
-//  2. It brings the Update that Finish returns to Server.Receive. 3. If Receive reports a broadcast, it brings a copy
-//
-// of Server.Model and the server's K to
-//
-//	Client.Receive of every client.
-//
-// 4. It stops when Server.Done is true.
+//  2. It brings the Update that Finish returns to Server.Receive.
+//  3. If Receive reports a broadcast, it brings a copy of Server.Model and the server's K to
+//     Client.Receive of every client.
+//  4. It stops when Server.Done is true.
 //
 // Messages may be late, duplicated, or lost and sent again, and they may overtake each other. No update is applied
 // twice, and old broadcasts are dropped. The server and the clients do not check that numbers are finite. At the end,
