@@ -30,9 +30,9 @@ import (
 type LearningCurve struct {
 	TestAccuracy float64         `json:"test_accuracy"`    // accuracy at the end of the training, mean over seeds
 	TestSD       float64         `json:"test_accuracy_sd"` // standard deviation over seeds; 0 for one seed
-	TestRows     int             `json:"test_rows"`
-	JudgedOn     string          `json:"judged_on"`
-	Seeds        int             `json:"seeds"` // number of seeds: the spec's seed and the next ones
+	TestRows     int             `json:"test_rows"`        // number of rows on which accuracies were measured
+	JudgedOn     string          `json:"judged_on"`        // kind of these rows, such as "test set"
+	Seeds        int             `json:"seeds"`            // number of seeds: the spec's seed and the next ones
 	Points       []LearningPoint `json:"points"`
 	// Privacy is the guarantee of a single training, for the seed with the largest ε. All trainings together cost
 	// more.
@@ -52,8 +52,8 @@ type LearningCurve struct {
 type LearningPoint struct {
 	GradComps int       `json:"grad_computations"` // number of gradients that each client has computed
 	Accuracy  float64   `json:"accuracy"`          // mean over seeds
-	SD        float64   `json:"accuracy_sd"`
-	BySeed    []float64 `json:"by_seed"`
+	SD        float64   `json:"accuracy_sd"`       // standard deviation over seeds
+	BySeed    []float64 `json:"by_seed"`           // accuracy with each seed
 }
 
 // mostPoints is the largest number of points of a curve after its first.

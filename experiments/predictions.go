@@ -40,8 +40,8 @@ type PredictionCase struct {
 	Noise []float64 `json:"noise,omitempty"`
 	// Walks are the distances that the model would move if there were only noise; each gives a step size.
 	Walks  []float64 `json:"walks,omitempty"`
-	Rounds int       `json:"rounds,omitempty"`
-	Clip   float64   `json:"clip,omitempty"`
+	Rounds int       `json:"rounds,omitempty"` // number of rounds of all settings, counted over all clients together
+	Clip   float64   `json:"clip,omitempty"`   // clipping norm of all settings
 	// Proposals is the number of proposals to take for each ε; 0 means the combinations of the lists.
 	Proposals int `json:"proposals,omitempty"`
 }
@@ -264,7 +264,7 @@ func (c PredictionCase) combined(ctx context.Context, study propose.Study) ([]Pr
 // trains for only an eighth of the rounds.
 type PredictionScore struct {
 	Case     string `json:"case"`
-	Settings int    `json:"settings"`
+	Settings int    `json:"settings"` // number of settings
 	// Within is the fraction of the settings whose real test accuracy is in the predicted interval. It should be about
 	// propose.Coverage.
 	Within    float64       `json:"within"`

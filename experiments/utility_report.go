@@ -21,7 +21,7 @@ import (
 // UtilityReport is the result of [Graph]: the accuracy that a model trained without noise keeps when noise N(0, C²σ²)
 // is added to each of its parameters, as a line over σ for each clipping norm C.
 type UtilityReport struct {
-	Lines    []*pool.Utility `json:"lines"`
+	Lines    []*pool.Utility `json:"lines"` // one line for each clipping norm
 	TestRows int             `json:"test_rows"`
 	// JudgedOn describes the records on which accuracies were measured, such as the test set; TestRows is
 	// their number.

@@ -24,7 +24,7 @@ import (
 type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`
-	Theta      float64 `json:"theta"`
+	Theta      float64 `json:"theta"`   // largest batch size divided by the mean batch size; 1 if sizes are constant
 	Epsilon    float64 `json:"epsilon"` // ε of the budget, for all rounds that use a record, of all clients that hold it
 	Delta      float64 `json:"delta"`
 	Accountant string  `json:"accountant"` // accountant of the columns AddOrRemove and ReplaceOne

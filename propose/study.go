@@ -16,12 +16,12 @@ type Grid struct {
 	Rounds []int `json:"rounds"` // numbers of rounds, counted over all clients together
 	// Noise lists noise multipliers, which settings meet only approximately, because batch sizes are whole numbers.
 	Noise []float64 `json:"noise"`
-	Clips []float64 `json:"clips"`
+	Clips []float64 `json:"clips"` // clipping norms
 	// Walks are distances: how far the model would move during the training if gradients were 0 and there were only
 	// noise. Each gives a step size for a setting's noise, clipping norm and number of rounds.
 	Walks     []float64 `json:"walks"`
-	Schedules []string  `json:"schedules"`
-	Averages  []string  `json:"averages"`
+	Schedules []string  `json:"schedules"` // schedules of step sizes, see train.Spec.Schedule
+	Averages  []string  `json:"averages"`  // averages of models, see train.Spec.Average
 }
 
 // Validate returns an error that names every list without a value, because the grid then has no settings.
