@@ -41,7 +41,7 @@ type AccountQuestion struct {
 type Accounting struct {
 	Bound dp.Bound `json:"-"` // ε or δ as the accountant bounds it; if Reason says why there is none, the numbers are NaN
 	dp.BoundJSON
-	Seconds   float64  `json:"seconds"`
+	Seconds   float64  `json:"seconds"` // how long the accountant took
 	Reason    string   `json:"reason,omitempty"`
 	Notes     []string `json:"notes,omitempty"` // warnings about the rounds that the answer repeats, see plan.History
 	Statement string   `json:"statement,omitempty"`

@@ -14,9 +14,10 @@ type Alarm struct {
 	Replayed bool
 }
 
-// Alarms makes several audits and says which of them raise an alarm. Use it to measure how often audits find the
-// planted fault o.Fault or, with NoFault, how often they raise a false alarm. There is at least one audit; they have
-// the seeds o.Seed, o.Seed+1 and so on. An audit ends as soon as it finds a fault without knowing the seeds.
+// Alarms makes the given number of audits (at least 1) and returns what raised an alarm in each of them. Use it to
+// measure how often audits find the planted fault o.Fault or, with NoFault, how often they raise a false alarm. The
+// audits have the seeds o.Seed, o.Seed+1 and so on. An audit ends as soon as it finds a fault without knowing the
+// seeds.
 func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	if audits < 1 {
 		return nil, fmt.Errorf("audits = %d, must be at least 1", audits)

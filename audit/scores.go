@@ -301,10 +301,11 @@ type ScoresReport struct {
 	// Confidence is the probability with which a bound holds, for each of the two bounds by itself.
 	Confidence float64      `json:"confidence"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
-	LowerKind  string       `json:"lower_kind"`
-	Canaries   int          `json:"canaries"`
-	Members    int          `json:"members"`
-	Seed       uint64       `json:"seed"` // seed of the random order among canaries with equal scores
+	// LowerKind is always "statistical": a bound holds with the stated confidence, not with certainty.
+	LowerKind string `json:"lower_kind"`
+	Canaries  int    `json:"canaries"`
+	Members   int    `json:"members"`
+	Seed      uint64 `json:"seed"` // seed of the random order among canaries with equal scores
 	// Tests is how many numbers of guesses were tried. The probability of error, 1 - Confidence, is divided among
 	// them.
 	Tests    int        `json:"tests"`
@@ -321,9 +322,10 @@ type GaussianDP struct {
 	// none is refuted.
 	Mu                float64 `json:"mu_lower_bound"`
 	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
-	OneRun            OneRun  `json:"one_run"`
+	OneRun            OneRun  `json:"one_run"` // the guesses from which the bound was computed
 }
 
+// WriteText writes the report as text for people: the lower bounds on ε, and how well the attack recognises members.
 func (r *ScoresReport) WriteText(w io.Writer) error {
 	if r == nil || r.Canaries == 0 {
 		return errors.New("this ScoresReport was not made by Scores.Audit")

@@ -124,7 +124,8 @@ func ParseSizes(text string) (Sizes, error) {
 }
 
 // MaxRounds is the largest number of rounds of one client. The reason for the limit is memory: a run needs 8 bytes
-// for each round if batch sizes vary, or if the permissible delay depends on them, so at most 160 MB.
+// for each round, so at most 160 MB, if batch sizes vary, or if the clients' permissible delay (see package sim)
+// depends on batch sizes.
 const MaxRounds = 20_000_000
 
 // Run says how many rounds a client computes if it may compute K gradients in total. Round i computes s_i gradients,

@@ -34,8 +34,8 @@ type SearchReport struct {
 	// first. It is empty if the user gave both model and features. Search copies it from [SearchOptions].Compared.
 	Compared      []propose.Compared `json:"compared,omitempty"`
 	Notes         []string           `json:"notes,omitempty"`
-	PrivacyReason string             `json:"privacy_reason"`
-	Command       string             `json:"command"` // command line that repeats the search
+	PrivacyReason string             `json:"privacy_reason"` // why no (ε, δ) covers the search
+	Command       string             `json:"command"`        // command that repeats the search
 	metric        string
 	warning       string // see train.Spec.BaselineWarning
 }
@@ -59,9 +59,9 @@ type SearchRanking struct {
 // (proxies) ran in its place.
 type SearchCandidate struct {
 	Model    string  `json:"model"`
-	Schedule string  `json:"schedule"`
-	Eta0     float64 `json:"eta0"`
-	Beta     float64 `json:"beta"`
+	Schedule string  `json:"schedule"`           // schedule of step sizes, see train.Spec.Schedule
+	Eta0     float64 `json:"eta0"`               // initial step size
+	Beta     float64 `json:"beta"`               // how fast the step size falls, see train.Spec.Beta
 	Clip     float64 `json:"clip"`               // clipping norm C
 	Accuracy float64 `json:"held_out_accuracy"`  // held-out accuracy, mean over seeds; a run that diverged counts as 0
 	SD       float64 `json:"standard_deviation"` // standard deviation of the accuracy over seeds; 0 for one seed

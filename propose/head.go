@@ -80,7 +80,11 @@ const mostCompared = 3e12
 
 // Compare predicts the accuracy of each [Head] (model and features for images) by proxies, cheaper trainings that
 // predict the accuracy of full ones. It returns the heads with their accuracies, the best first. Use it to choose a
-// head before [Propose]. The proxies use the data directly, so the data must be public: o.Probing must be [Own].
+// head before [Propose].
+//
+// The proxies train on the data themselves with almost no noise, so use Compare only for public data. Confirm that by
+// setting o.Probing to [Own]: every other value is an error. r.Rounds is not used.
+//
 // Heads that take too much work or cannot be trained are last, with the reason. If only one head can be compared, no
 // proxy is run and the head has no accuracy. If no head can be compared, Compare returns an error. If no setting
 // meets the budget, the error is an [*Infeasible]. The expected time is written to the progress writer of o.Trials.

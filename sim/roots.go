@@ -37,7 +37,8 @@ func SharedRoots(root *rng.Root, clients int) Roots {
 // ForRun returns the roots for training number n. Use a new number for each training on the same records, so that
 // they do not share noise. Trainings with different n draw different batches, noise and dropout. The field Run stays
 // the same, so the trainings have the same initial model, durations and lost messages and can be compared. For roots
-// that package rng returned, ForRun(0) returns r itself. ForRun panics if a client's root has no key.
+// that functions of package rng made, ForRun(0) returns the same roots as r. ForRun panics if a client's root was not
+// made by package rng (a zero rng.Root).
 func (r Roots) ForRun(n uint64) Roots {
 	clients := make([]*rng.Root, len(r.Clients))
 	for i, root := range r.Clients {
