@@ -50,7 +50,7 @@ func (q PlanQuestion) Validate() error {
 // additional information that was asked for.
 type Plan struct {
 	*plan.Plan
-	Batches    []plan.Batch     `json:"batches,omitempty"` // least noise and signal for each of PlanQuestion.Sizes
+	Batches    []plan.Batch     `json:"batches,omitempty"` // least noise for each of PlanQuestion.Sizes
 	Frontier   *plan.Frontier   `json:"frontier,omitempty"`
 	NoFrontier string           `json:"frontier_reason,omitempty"` // why Frontier is nil although a table was asked for
 	Verdict    string           `json:"verdict"`

@@ -50,7 +50,7 @@ type TradeoffQuestion struct {
 // Use [Compare] to make a Tradeoff. The methods of any other Tradeoff return an error or, if they have no error result,
 // may panic.
 type Tradeoff struct {
-	Lines tradeoff.Curves `json:"-"`
+	Lines tradeoff.Curves `json:"-"` // the curves with their points
 
 	Accountant   string       `json:"accountant"` // name of the accountant that computed ε at Delta
 	Adjacency    dp.Adjacency `json:"adjacency"`
@@ -63,7 +63,7 @@ type Tradeoff struct {
 	Mu *float64 `json:"mu"`
 	// TargetEpsilon is the ε for which the curve of the paper's theorem is made; 0 if that curve is left out.
 	TargetEpsilon float64        `json:"target_epsilon"`
-	Curves        []CurveSummary `json:"curves"`
+	Curves        []CurveSummary `json:"curves"` // a few numbers for each of Lines
 	LeftOut       []LeftOut      `json:"left_out"`
 	// Notes are the warnings about the rounds that the answer repeats, see plan.History.
 	Notes     []string `json:"notes,omitempty"`

@@ -23,7 +23,8 @@ type SearchReport struct {
 	// MajorityShare is the baseline: the best value of the metric that the same prediction for all rows reaches, mean
 	// over seeds.
 	MajorityShare float64 `json:"majority_share"`
-	// GradComps is the number of gradients that each client computes in a whole training, not in a proxy.
+	// GradComps is the number of gradients that each client computes in a whole training, not in a proxy (a
+	// cheaper training in its place).
 	GradComps int    `json:"grad_computations"`
 	Seeds     int    `json:"seeds"`
 	Features  string `json:"features,omitempty"` // features that replace the images' pixels, see train.Spec.FeatureMap
