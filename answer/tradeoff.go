@@ -26,8 +26,8 @@ const paperGuarantees = 400
 // TradeoffQuestion asks for trade-off curves of rounds. An attacker guesses whether a record was used; a curve shows
 // the least possible rate of misses for each rate of false alarms (see package tradeoff). [Compare] answers it.
 type TradeoffQuestion struct {
-	// Events are the rounds. In JSON, the sampling may be left out (then poisson), and the adjacency (then the usual
-	// one for the sampling).
+	// Events are the rounds. In JSON, the sampling may be left out (then poisson), and the adjacency (then that of
+	// dp.NaturalAdjacency, for example add-or-remove for poisson).
 	Events []dp.Event `json:"events"`
 	// Delta is the δ in (0, 1) at which ε is computed. One of the curves shows what this single pair (ε, δ)
 	// guarantees.

@@ -70,8 +70,8 @@ func (h History) Fixed() ([]dp.Event, error) {
 //	sample_rate, or sample_size and dataset_size,
 //	sampling, adjacency
 //
-// The last two may be omitted. Then the arguments sampling and adjacency apply; an empty adjacency stands for the
-// usual one of the sampling.
+// The keys sampling and adjacency may be omitted. Then the arguments sampling and adjacency apply. If the argument
+// adjacency is "", it stands for the one that [dp.NaturalAdjacency] returns for the sampling.
 //
 // The noise of a release names the root (a seed or a secret) and the run of all its rounds, see [rng.Name]. The run
 // is required. Two releases of the same run are an error that wraps dp.ErrSharedNoise, because their noise can be
