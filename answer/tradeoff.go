@@ -115,10 +115,10 @@ func (q TradeoffQuestion) Validate() error {
 		dp.CheckCount("epsilons", cmp.Or(q.Epsilons, profile.Epsilons), 2, mostEpsilons), dp.CheckEvents(q.Events))...)
 }
 
-// Compare answers a [TradeoffQuestion] with several curves: those that pld certifies, that of the single pair (ε, δ),
-// that of Gaussian differential privacy and that of the paper's theorem. If pld has no proof for the rounds, it
-// returns an error that wraps dp.ErrNotCovered. Any of the last two curves that does not cover the rounds is left
-// out, with the reason.
+// Compare answers a [TradeoffQuestion] with several curves: those that the accountant pld certifies, that of the
+// single pair (ε, δ), that of Gaussian differential privacy (package gdp) and that of the paper's theorem. If one of
+// the last two does not cover the rounds, its curve is left out, and Tradeoff.LeftOut has the reason. If pld does not
+// cover them, Compare returns an error that wraps dp.ErrNotCovered.
 func Compare(ctx context.Context, q TradeoffQuestion) (*Tradeoff, error) { return q.compare(ctx) }
 
 // compare is Compare with additional points at the α of others.

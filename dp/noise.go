@@ -58,8 +58,8 @@ func Compose(releases ...[]Event) ([]Event, error) {
 	return slices.Concat(releases...), nil
 }
 
-// CheckNoise returns an error that wraps [ErrSharedNoise] if two ledgers name the same noise, as [Compose] does for
-// lists of events. It does not build the list of all events.
+// CheckNoise returns an error that wraps [ErrSharedNoise] if two ledgers name the same noise. It makes the same check
+// for the ledgers of clients as [Compose] does for lists of events, but needs no list of all events.
 func CheckNoise(ledgers []Ledger) error {
 	seen := runs{}
 	for i := range ledgers {
