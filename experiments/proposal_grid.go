@@ -26,7 +26,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ProposalGrid returns the usual grid of settings for [AgainstGrid], which trains all of them in order to check how
+// ProposalGrid returns a default grid of settings for [AgainstGrid], which trains all of them in order to check how
 // good a proposal for r is. The numbers of rounds are those of r. For noise, clipping norm and step size, the grid
 // has the values that [propose.Propose] tries, and values between and beyond them.
 func ProposalGrid(r propose.Request) propose.Grid {
