@@ -21,8 +21,8 @@ const MostEvents = 500
 
 // AccountQuestion asks what rounds cost a record in privacy: ε at a given δ, or δ at a given ε. [Account] answers it.
 type AccountQuestion struct {
-	// Events are the rounds. In JSON, the sampling may be left out (then poisson), and the adjacency (then the usual
-	// one for the sampling).
+	// Events are the rounds. In JSON, the sampling may be left out (then poisson), and the adjacency (then that of
+	// dp.NaturalAdjacency, for example add-or-remove for poisson).
 	Events []dp.Event `json:"events"`
 	// File is the text of a file of rounds, as ReadRounds reads it; give it instead of Events.
 	File       string   `json:"file,omitempty"`
@@ -41,7 +41,7 @@ type AccountQuestion struct {
 type Accounting struct {
 	Bound dp.Bound `json:"-"` // ε or δ as the accountant bounds it; if Reason says why there is none, the numbers are NaN
 	dp.BoundJSON
-	Seconds   float64  `json:"seconds"`
+	Seconds   float64  `json:"seconds"` // how long the accountant took
 	Reason    string   `json:"reason,omitempty"`
 	Notes     []string `json:"notes,omitempty"` // warnings about the rounds that the answer repeats, see plan.History
 	Statement string   `json:"statement,omitempty"`

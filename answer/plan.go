@@ -50,13 +50,12 @@ func (q PlanQuestion) Validate() error {
 // additional information that was asked for.
 type Plan struct {
 	*plan.Plan
-	// Batches has one row for each of PlanQuestion.Sizes, with the least noise and the signal.
-	Batches    []plan.Batch     `json:"batches,omitempty"`
+	Batches    []plan.Batch     `json:"batches,omitempty"` // least noise for each of PlanQuestion.Sizes
 	Frontier   *plan.Frontier   `json:"frontier,omitempty"`
-	NoFrontier string           `json:"frontier_reason,omitempty"`
+	NoFrontier string           `json:"frontier_reason,omitempty"` // why Frontier is nil although a table was asked for
 	Verdict    string           `json:"verdict"`
 	Odds       *Odds            `json:"odds,omitempty"`
-	Releases   []dp.Release     `json:"releases,omitempty"`
+	Releases   []dp.Release     `json:"releases,omitempty"` // the planned rounds, in the form in which files store them
 	Statement  string           `json:"statement"`
 	Code       []libraries.Code `json:"code,omitempty"`
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // Alarm is the result of one of the audits that [Alarms] makes: what raised the first alarm, if anything did. An
-// audit ends at its first alarm.
+// audit ends as soon as the messages that an adversary sees raise an alarm.
 type Alarm struct {
 	By string // bound or check that raised the alarm from the messages that an adversary sees; "" if none did
 	// Replayed says whether the check that knows the seeds, and computes messages again, had failed before the audit
@@ -14,9 +14,10 @@ type Alarm struct {
 	Replayed bool
 }
 
-// Alarms makes several audits and says which of them raise an alarm. Use it to measure how often audits find the
-// planted fault o.Fault or, with NoFault, how often they raise a false alarm. There is at least one audit; they have
-// the seeds o.Seed, o.Seed+1 and so on. An audit ends as soon as it finds a fault without knowing the seeds.
+// Alarms makes the given number of audits (at least 1) and returns what raised an alarm in each of them. Use it to
+// measure how often audits find the planted fault o.Fault or, with NoFault, how often they raise a false alarm. The
+// audits have the seeds o.Seed, o.Seed+1 and so on. An audit ends as soon as it finds a fault without knowing the
+// seeds.
 func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	if audits < 1 {
 		return nil, fmt.Errorf("audits = %d, must be at least 1", audits)

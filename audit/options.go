@@ -26,8 +26,9 @@ type Options struct {
 	FaultSize float64 // how strong the planted fault is, see Fault.Unit; 0 means the first of Fault.Sizes
 	Runner    Runner
 	Seed      uint64
-	// Runs is the number of trainings of the largest probe with the canary (the record in question), and also the
-	// number without it. It is in [MinRuns, MaxRuns]. More runs find smaller faults.
+	// Runs sets how many trainings a probe makes with the canary (the record in question), and how many without it.
+	// It is in [MinRuns, MaxRuns]. To save time, some probes make only a fraction of this number, but at least
+	// MinRuns. More runs find smaller faults.
 	Runs int
 	// Delta is the δ at which ε is claimed and bounded, in [1e-15, 0.5]. The probe with a single training chooses a
 	// smaller one.
@@ -51,14 +52,14 @@ func (o *Options) size() float64 {
 	return o.FaultSize
 }
 
-// DefaultOptions returns the usual options for [Run]: an audit of the correct mechanism, without a planted fault, on
-// the virtual clock.
+// DefaultOptions returns the usual options for [Run]: an audit of the correct mechanism, without a planted fault, in
+// simulated time (the runner Virtual).
 func DefaultOptions() Options {
 	return Options{Fault: NoFault, Runner: Virtual, Seed: 1, Runs: 100_000, Delta: 1e-3, Confidence: 0.999, Workers: 1}
 }
 
-// MinRuns and MaxRuns are the limits of Options.Runs. An audit makes this number of trainings with the canary (the
-// record in question), and the same number without it.
+// MinRuns and MaxRuns are the limits of Options.Runs: the number of trainings with the canary (the record in
+// question), and also the number without it.
 const (
 	MinRuns = 100
 	MaxRuns = 10_000_000

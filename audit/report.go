@@ -39,7 +39,8 @@ type Report struct {
 	Sampling   dp.Sampling  `json:"sampling"`
 	Accountant string       `json:"accountant"` // name of the accountant that computed EpsilonUpper
 	Kind       dp.Kind      `json:"kind"`       // what EpsilonUpper guarantees, see dp.Kind
-	LowerKind  string       `json:"lower_kind"`
+	// LowerKind is always "statistical": a lower bound holds with the stated confidence, not with certainty.
+	LowerKind string `json:"lower_kind"`
 	// Tests is the number of bounds and checks among which the probability of error, 1 - Confidence, is divided.
 	Tests   int       `json:"tests"`
 	Probes  []Finding `json:"probes"`
@@ -76,6 +77,8 @@ func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Dur
 	}
 }
 
+// WriteText writes the report as text for people: the lower bound on ε from each probe (a small training that ran
+// many times), the failed checks, and the verdict.
 func (r *Report) WriteText(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err

@@ -44,8 +44,8 @@ import (
 )
 
 // Strategy names a rule by which the loop chooses the noise, the batch size and the number of rounds of its next
-// training (a [Stage]) within the budgets. Tight plans by the tight accountant. The others are the paper's rules and
-// common practice, for comparison.
+// training (a [Stage]) within the budgets. Tight plans by the accountant of package dp/pld, which proves the smallest
+// ε. The other strategies are the paper's rules and common practice, for comparison.
 type Strategy string
 
 // These are the values of [Strategy], the rules by which the loop plans.
@@ -59,17 +59,18 @@ const (
 	// client's target epsilon, not for the smaller ε that belongs to σ. This is how the paper's text describes its
 	// calculator. By the theorem, no second stage is then possible.
 	PaperTarget Strategy = "paper-target"
-	// Tight takes the best training that the tight accountant proves to be within the budget: a batch size s and a
-	// number of rounds T with nearly the largest s√T/σ (the size of the summed gradients compared with the noise),
-	// and then the least noise multiplier σ. It spends the whole budget in one training, with two exceptions: the
-	// task asks for several stages, or the accuracies that were estimated on the task's own data (see [Outlook])
-	// predict that a cheaper training reaches the target.
+	// Tight takes the best training that the accountant of package dp/pld proves to be within the budget: a batch
+	// size s and a number of rounds T with nearly the largest s√T/σ (the size of the summed gradients compared with
+	// the noise), and then the least noise multiplier σ. It spends the whole budget in one training, with two
+	// exceptions: the task asks for several stages, or the accuracies that were estimated on the task's own data (see
+	// [Outlook]) predict that a cheaper training reaches the target.
 	Tight Strategy = "tight"
 	// Default is common practice, for comparison: batches of 256 records for 15 epochs, in one training with the
 	// noise that uses the whole budget.
 	Default Strategy = "default"
 )
 
+// Strategies returns all values of [Strategy].
 func Strategies() []Strategy { return []Strategy{Paper, PaperTarget, Tight, Default} }
 
 // ByTheorem reports whether the strategy is Paper or PaperTarget. These plan by the paper's Theorem simpleF, and need
@@ -235,8 +236,8 @@ type Public struct {
 	Data     string `json:"data_sha256"`
 	Records  int    `json:"records"`  // number of training records of each client
 	HeldOut  []int  `json:"held_out"` // number of held-out records of each client
-	Features int    `json:"features"`
-	Classes  int    `json:"classes"`
+	Features int    `json:"features"` // number of features of a record
+	Classes  int    `json:"classes"`  // number of classes
 	// for regression: the public bounds of the targets; otherwise nil
 	Targets *data.TargetBounds `json:"target_bounds,omitempty"`
 }

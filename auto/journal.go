@@ -28,7 +28,7 @@ import (
 // forgotten. The spent part of the budgets is computed from the stages.
 type Journal struct {
 	Public   Public        `json:"public"`
-	Seed     uint64        `json:"seed"`
+	Seed     uint64        `json:"seed"` // seed of the tasks, see train.Spec.Seed
 	Accounts []Account     `json:"accounts"`
 	Tasks    []JournalTask `json:"tasks"`
 	Stages   []Stage       `json:"stages"`

@@ -21,11 +21,11 @@ import (
 // are public, and otherwise similar data. Make one with [NewProbe] or [NewProbeOn].
 type Probe struct {
 	Source *train.Source
-	Spec   train.Spec // settings of the trainings that the probe runs on Source
-	Same   bool       // whether the records of Source are the task's own data
-	Of     string     // description of the records, for reports
-	Graph  Graph      // what to try for the strategies Paper and PaperTarget; the others do not use it
-	Trials pool.Options
+	Spec   train.Spec   // training on the records of Source, with their data set and features
+	Same   bool         // whether the records of Source are the task's own data
+	Of     string       // description of the records, for reports
+	Graph  Graph        // what to try for the strategies Paper and PaperTarget; the others do not use it
+	Trials pool.Options // how the probe runs its trainings, and where it stores their results
 }
 
 // Graph says what [Probe.Utility] tries for the strategies Paper and PaperTarget. As in the paper, it trains a model

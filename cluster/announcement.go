@@ -28,8 +28,8 @@ import (
 // settings, the model's size, and digests of the data and the program. A client gets it in JoinOptions.Prepare and
 // JoinOptions.Agree, and takes part only if it accepts the whole announcement.
 type Announcement struct {
-	Protocol int        `json:"protocol"`
-	Run      string     `json:"run"` // id of the run, 16 hexadecimal digits; a client names it in JoinOptions.Run
+	Protocol int        `json:"protocol"` // version of the message format, which server and client must share
+	Run      string     `json:"run"`      // id of the run, 16 hexadecimal digits; a client names it in JoinOptions.Run
 	Spec     train.Spec `json:"config"`
 	Delta    float64    `json:"delta"`
 	Rounds   int        `json:"rounds"`   // number of rounds of each client

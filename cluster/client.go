@@ -33,9 +33,9 @@ type JoinOptions struct {
 	// server refuses a second folder with the same number. The process that used the lost folder must have stopped.
 	// The lost folder may have released any of its rounds, so a record then pays for all of them in addition.
 	Replace bool
-	Dir     string // the client's folder, with its journal (the rounds that it has released) and its secret
-	Key     []byte // key with which the journal's files are encrypted; nil means no encryption
-	Creds   *broker.Credentials
+	Dir     string              // the client's folder, with its journal (the rounds that it has released) and its secret
+	Key     []byte              // key with which the journal's files are encrypted; nil means no encryption
+	Creds   *broker.Credentials // credentials of this client at the broker; nil means none
 	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent, at
 	// least five seconds. 0 waits forever. Nothing is lost: another call of Join continues.
 	GiveUpAfter time.Duration

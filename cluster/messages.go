@@ -71,7 +71,7 @@ type Status struct {
 	Run     string `json:"run"`
 	K       int    `json:"k"`
 	Rounds  int    `json:"rounds"`
-	Updates int    `json:"updates"`
+	Updates int    `json:"updates"` // number of updates, of all clients together, that were applied to the model
 	Params  int    `json:"params"`
 	// Seconds is the time from the first to the last update. If the server was started several times, it is the sum
 	// over its starts.

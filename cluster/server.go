@@ -27,12 +27,12 @@ const MaxClients = 4096
 
 // ServeOptions are the options of [Serve]: the training (Prepared), the folder for its state, and the message broker.
 type ServeOptions struct {
-	Prepared *train.Prepared
-	Dir      string // folder for the state of the run; after an interruption, Serve continues from it
+	Prepared *train.Prepared // the training to run
+	Dir      string          // folder for the state of the run; after an interruption, Serve continues from it
 	// Engine is the broker to use or to start. If its StoreDir is "", the broker stores its messages in Dir. Leave
 	// its field Allow nil: the server sets it.
 	Engine broker.Engine
-	Creds  *broker.Credentials
+	Creds  *broker.Credentials // credentials of the server at a broker that runs elsewhere; nil means none
 	// ExpelAfter is how long a client may be silent before the server expels it, so that the others need not wait for
 	// it. At least five seconds; 0 never expels.
 	ExpelAfter time.Duration

@@ -62,8 +62,8 @@ type Dataset struct {
 	// Synthetic means that the rows were generated and not observed. Every report of a result must say so.
 	Synthetic bool
 
-	// Featurer computes the features m of a data set d that is made from this one, for [Dataset.Featured]. Set it to
-	// use a cache. nil means FeatureMap.Apply.
+	// Featurer computes the features m for d, which is this data set or one that was made from it, for
+	// [Dataset.Featured]. Set it to use a cache. nil means FeatureMap.Apply.
 	Featurer func(d *Dataset, m FeatureMap) (*Dataset, error)
 }
 

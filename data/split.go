@@ -52,8 +52,8 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 // SplitByRecord splits d into training and test rows so that adding or removing a record moves no other record. Use
 // it instead of [Split] if (ε, δ) must also cover the split: two data sets that differ by one record then have
 // training sets that differ by at most that record. Whether a record is in the test set depends only on the record
-// and on root: it is if a hash of the record, keyed by root, is in the upper fifth of its range. So about 0.8·rows
-// are for training, and equal records are on the same side.
+// and on root: a hash of the record, keyed by root, must be in the upper fifth of the range of hashes. So about
+// 0.8·rows are for training, and equal records are on the same side.
 //
 // If d has a separate test set, SplitByRecord returns the two parts as Split does. If d has persons, the person is
 // hashed instead of the record, so that all records of a person are on the same side. It is an error if a side is
@@ -84,8 +84,8 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 // HoldOut divides the training rows into rows to train on (rest) and rows to compare models on (held), so that the
 // test set is not used for that. part in (0, 1) is the fraction to hold out, and fold says which part it is, as in
 // cross-validation: different folds, from 0, hold out different rows. root is the source of the random choice. A row
-// is held out if a hash of its record, keyed by root, is in [fold·part, (fold+1)·part). So the number of held-out
-// rows varies around part·rows. It is an error if rest or held is empty.
+// is held out if a hash of its record, keyed by root and scaled to [0, 1), is in [fold·part, (fold+1)·part). So the
+// number of held-out rows varies around part·rows. It is an error if rest or held is empty.
 //
 // As with [SplitByRecord], adding or removing a record moves no other record, so rest changes by at most this record.
 // If the data set has persons, all records of a person have the hash of the person.
@@ -173,7 +173,7 @@ type recordKey [sha256.Size / 2]byte
 
 // Distinct returns how many different records s has, and how often the most frequent one occurs. Use it to judge
 // whether an accuracy on s is reliable. With few different records it is not, because [SplitByRecord] puts all copies
-// of a record on the same side.
+// of a record either into the training rows or into the test rows.
 func (s Subset) Distinct() (records, copies int) {
 	times := map[recordKey]int{}
 	put := hasher{h: sha256.New()}
@@ -244,7 +244,8 @@ func (p Partition) Disjoint() bool { return p != Replicate }
 const MaxParts = 1_000_000
 
 // Deal divides the rows of train among n clients and returns the rows of each client. All clients get the same number
-// of rows, at least 1, or it is an error. root is the source of the random choice, and may be nil only for Replicate.
+// of rows. It is an error if there is not at least one row for each client. root is the source of the random choice,
+// and may be nil only for Replicate.
 func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	if n < 1 || n > MaxParts {
 		return nil, fmt.Errorf("clients = %d, must be in [1, %d]", n, MaxParts)

@@ -114,7 +114,7 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 
 // Expect says what an empty data set d will hold, before a reader of files fills it: classes with the labels l, or
 // targets with the bounds b. The caller gives one of l and b and passes nil for the other; anything else is an error.
-// The user must provide them, because the program does not infer them from the records.
+// The labels or bounds must come from the user, because the program does not infer them from the records.
 func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
 	switch {
 	case l != nil && b != nil:

@@ -25,7 +25,8 @@ const (
 // The computed number has three fields: a lower end, a single number to print (Epsilon or Delta), and an upper end.
 // The true value lies between the ends, so the upper end is the guarantee. If nothing is proved from below, the lower
 // end is 0. If nothing is proved from above, as for every Approximation, the upper end is +Inf. For an Upper bound,
-// the single number is the upper end. For the given number, all three fields are equal.
+// the single number is the upper end. The number that the caller gave (δ for [Accountant].Epsilon, ε for Delta) is in
+// all three of its fields.
 type Bound struct {
 	EpsilonLower, Epsilon, EpsilonUpper float64
 	DeltaLower, Delta, DeltaUpper       float64
@@ -63,8 +64,9 @@ func (b Bound) JSON() BoundJSON {
 // MarshalJSON writes b with the keys of [BoundJSON].
 func (b Bound) MarshalJSON() ([]byte, error) { return json.Marshal(b.JSON()) }
 
-// UnmarshalJSON reads a Bound that MarshalJSON wrote. A lower end that is null or missing becomes 0. Any other number
-// that is null or missing becomes +Inf. So a missing number promises nothing.
+// UnmarshalJSON reads a Bound that MarshalJSON wrote. A lower end that is null or missing becomes 0, and any other
+// number that is null or missing becomes +Inf. Both promise nothing, so a missing number never looks like a
+// guarantee.
 func (b *Bound) UnmarshalJSON(text []byte) error {
 	var j BoundJSON
 	if err := json.Unmarshal(text, &j); err != nil {

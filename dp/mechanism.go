@@ -327,10 +327,11 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 	return nil
 }
 
-// LargestRelease returns a bound on the norm of a round's release, for a server that refuses longer messages. For any
-// records, an honest release exceeds the bound with a probability of at most tail, in (0, 1). size is the expected
-// batch size, and params the number of coordinates. LargestRelease fails if m is nil, if the sampling is not Poisson,
-// FixedSize or Allocation, or if Batches is invalid for Allocation.
+// LargestRelease returns a bound on the norm of a round's release. A server can use it to refuse messages with a
+// larger norm, which an attacker or a faulty client sent. For any records, an honest release exceeds the bound with a
+// probability of at most tail, in (0, 1). size is the expected batch size, and params the number of coordinates.
+// LargestRelease fails if m is nil, if the sampling is not Poisson, FixedSize or Allocation, or if Batches is invalid
+// for Allocation.
 func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, error) {
 	// Let C be the clipping norm, σ the noise multiplier, d = params and L = ln(2/tail). Bernstein's
 	// inequality bounds the batch size B of Poisson samples, whose variance is at most s = size:
@@ -471,8 +472,8 @@ func (l *Ledger) Run() Run {
 // Clone returns an independent copy of l.
 func (l *Ledger) Clone() Ledger { return Ledger{events: l.Events()} }
 
-// Named returns a copy of l in which every event names the given source of noise. With the names, [Compose] and
-// [CheckNoise] can find releases that share noise.
+// Named returns a copy of l in which every event names the given source of noise (a seed or secret, run and client).
+// With the names, [Compose] and [CheckNoise] can find releases that share noise.
 func (l *Ledger) Named(noise Noise) Ledger {
 	named := l.Clone()
 	for i := range named.events {
@@ -487,7 +488,8 @@ type ledgerRow struct {
 	Noise Noise `json:"noise,omitzero"`
 }
 
-// MarshalJSON writes the recorded events as a JSON list, each with the name of its noise.
+// MarshalJSON writes the recorded events as a list. Each event also has the key "noise", which names the source of
+// its noise (see [Noise]), if that is known.
 func (l Ledger) MarshalJSON() ([]byte, error) {
 	rows := make([]ledgerRow, len(l.events))
 	for i, e := range l.events {
@@ -496,8 +498,8 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 	return json.Marshal(rows)
 }
 
-// UnmarshalJSON reads the events that MarshalJSON wrote. Unknown keys, missing keys and invalid events are errors,
-// because a round that is misread would be counted with a wrong cost.
+// UnmarshalJSON reads the list of events that [Ledger.MarshalJSON] wrote. Unknown keys, missing keys and invalid
+// events are errors, because a round that is misread would be counted with a wrong cost.
 func (l *Ledger) UnmarshalJSON(text []byte) error {
 	var rows []struct {
 		givenEvent

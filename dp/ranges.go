@@ -30,8 +30,8 @@ func CheckPositive(name string, v float64) error {
 	return nil
 }
 
-// CheckNotNegative returns an error unless v is finite and at least 0. Use it for numbers that may be 0, such as
-// noise multipliers. The error calls the number name.
+// CheckNotNegative returns an error unless v is finite and at least 0. The error calls the number name. Use it for
+// numbers that may be 0, such as noise multipliers.
 func CheckNotNegative(name string, v float64) error {
 	if !(v >= 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and not negative", name, v)
@@ -39,7 +39,8 @@ func CheckNotNegative(name string, v float64) error {
 	return nil
 }
 
-// CheckDelta returns an error unless δ is in (0, 1) and, if least is above 0, at least least.
+// CheckDelta returns an error unless δ is in (0, 1) and not below the limit least. Pass 0 as least if there is no
+// further limit.
 func CheckDelta(delta, least float64) error {
 	switch {
 	case delta >= least && delta > 0 && delta < 1:

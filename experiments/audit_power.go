@@ -10,10 +10,10 @@ import (
 // noise. If Fault is audit.NoFault, nothing was planted, and every alarm is a false alarm.
 type AuditPower struct {
 	Fault  audit.Fault
-	Size   float64 // how strong the fault is, see [audit.Options].FaultSize; 0 if the fault has no size
-	Runner audit.Runner
-	Runs   int // number of trainings of one audit, see audit.Options.Runs
-	Audits int
+	Size   float64      // size of the fault, see [audit.Options].FaultSize; 0 if the fault has no size
+	Runner audit.Runner // how the audited trainings ran, in simulated or real time
+	Runs   int          // number of trainings of one audit, see audit.Options.Runs
+	Audits int          // number of audits
 	// Found counts the audits that found a fault in the messages that an adversary sees. Replayed counts the audits
 	// in which the check that knows the seeds, and so can compute each message again, found one.
 	Found, Replayed int

@@ -109,11 +109,11 @@ func finals(runs []pool.Timed) []float64 {
 // 0), minus [DelayReport].Tolerance. Times are in seconds of the trainings' clock, which is simulated or real (see
 // [DelaySpec]).
 type Summary struct {
-	Name       string  `json:"name"`
-	Delay      string  `json:"delay"`         // the permissible delay as in DelaySpec.Delays, such as "4" or "sqrt"
-	Accuracy   float64 `json:"test_accuracy"` // final test accuracy, mean over seeds
-	AccuracySD float64 `json:"test_accuracy_sd"`
-	Seconds    float64 `json:"virtual_seconds"` // duration of a training, mean over seeds
+	Name       string  `json:"name"`             // name of the delay in tables and pictures
+	Delay      string  `json:"delay"`            // the permissible delay as in DelaySpec.Delays, such as "4" or "sqrt"
+	Accuracy   float64 `json:"test_accuracy"`    // final test accuracy, mean over seeds
+	AccuracySD float64 `json:"test_accuracy_sd"` // standard deviation over seeds
+	Seconds    float64 `json:"virtual_seconds"`  // duration of a training, mean over seeds
 	// Reached is the number of seeds whose training reached the target. A training that ends below the target by more
 	// than the tolerance is not counted.
 	Reached int `json:"seeds_at_target"`
@@ -127,7 +127,7 @@ type Summary struct {
 	// MeanLag is the mean staleness: the mean of i − k over all rounds, where a client computed round i from global
 	// model k.
 	MeanLag float64 `json:"mean_lag"`
-	MaxLag  int     `json:"max_lag"`
+	MaxLag  int     `json:"max_lag"` // largest staleness of a round
 	// Idle is the fraction of a client's time in which it waits for a global model, mean over clients.
 	Idle     float64   `json:"idle"`
 	IdleBy   []float64 `json:"idle_by_client"`     // Idle of each client, relative to the time until its last round ends

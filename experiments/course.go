@@ -46,11 +46,11 @@ type CourseEnd struct {
 // CourseStage is one stage (private training) of a Course, a run of the loop of package auto. Each of its lists has
 // one element for each client.
 type CourseStage struct {
-	SampleSize int       `json:"sample_size"`
-	Rounds     int       `json:"rounds"`
-	Clip       float64   `json:"clip"`
-	Eta0       float64   `json:"eta0"`
-	Sigma      []float64 `json:"sigma"` // noise multiplier of each client; 0 if the client did not take part
+	SampleSize int       `json:"sample_size"` // batch size
+	Rounds     int       `json:"rounds"`      // number of rounds of the stage
+	Clip       float64   `json:"clip"`        // clipping norm
+	Eta0       float64   `json:"eta0"`        // initial step size
+	Sigma      []float64 `json:"sigma"`       // noise multiplier of each client; 0 if the client did not take part
 	// HeldOut is the accuracy of the model after the stage, on each client's held-out records.
 	HeldOut []float64 `json:"held_out_accuracy"`
 	// Used is the fraction of its privacy budget that each client has spent after the stage.

@@ -10,8 +10,9 @@ import (
 )
 
 // CourseTable returns the data of several courses as a table for a CSV file, with a header and a row for each client
-// in each stage. A course is a run of a [Loop], and a stage is one of its private trainings. courses[i] must have
-// been run with the seed i+1. strategy is the name of the rule by which stages were planned, see auto.Strategy.
+// in each stage. A course is a run of a [Loop], and a stage is one of its private trainings. clients has the budget
+// and the target accuracy of each client, in the same order as in the courses. courses[i] must have been run with the
+// seed i+1. strategy is the name of the rule by which stages were planned, see auto.Strategy.
 func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]string {
 	table := [][]string{{"seed", "strategy", "stage", "rounds_so_far", "sample_size", "rounds", "clip", "eta0",
 		"client", "target_epsilon", "target_accuracy", "takes_part", "sigma", "held_out_accuracy", "satisfied",
@@ -92,9 +93,10 @@ func stretches(numbers []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// Caption returns the text below a picture of courses[0], a run of a [Loop]. It says what is drawn, how clients
-// decide whether they are satisfied, and which privacy is guaranteed. Of the other courses, it only gives their
-// number, because the last column of [CourseRows] counts over all of them.
+// Caption returns the text to print below a picture of courses[0], a run of a [Loop]. It says what is drawn, how
+// clients decide whether they are satisfied, and which privacy is guaranteed. The other elements of courses are runs
+// with other seeds: the text only gives the number of courses, because the last column of [CourseRows] counts over
+// all of them.
 func Caption(courses []Course) string {
 	c := courses[0]
 	return fmt.Sprintf("Drawn: seed 1; the last column of the table counts over %s. Points: the ends of stages, at "+

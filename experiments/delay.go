@@ -19,12 +19,12 @@ import (
 // DelaySpec describes a comparison of permissible delays for one training. A permissible delay says by how many
 // rounds the global model from which a client computes may be out of date. Use [DelaySpec.Compare] to find out how
 // much time a delay saves and how much accuracy it costs. Each delay is tried with the same seeds. Times are in
-// simulated (virtual) seconds or, with the hogwild runner, which needs a time scale, in real seconds. The delay 0
-// (synchronous training) always runs, because the other delays are compared with it.
+// simulated (virtual) seconds or, with the hogwild runner, in real seconds (Train must then have a time scale, see
+// [UsualTimeScale]). The delay 0 (synchronous training) always runs, because the other delays are compared with it.
 type DelaySpec struct {
-	Train  train.Spec `json:"train"` // the training to run with each delay; its own delay and seed are ignored
-	Delays []string   `json:"delays"`
-	Seeds  int        `json:"seeds"` // number of seeds; each delay is trained with the seeds 1 to Seeds
+	Train  train.Spec `json:"train"`  // the training to run with each delay; its own delay and seed are ignored
+	Delays []string   `json:"delays"` // permissible delays to compare, as text that sim.ParseDelay reads
+	Seeds  int        `json:"seeds"`  // number of seeds; each delay is trained with the seeds 1 to Seeds
 	// Margin is the largest loss of final accuracy, in (0, 1), with which a delay still counts as harmless.
 	Margin float64 `json:"margin"`
 }
@@ -36,7 +36,8 @@ var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
 // DefaultDelaySpec returns a comparison of the [DefaultDelays] for a model on a data set, with the paper's
 // parameters. The compute times are random, and some are much longer than the others (stragglers), because then
-// waiting matters. If the model or the data set is "", the usual one for the other is used.
+// waiting matters. If model is "", the default model for the data set is used; if dataset is "", the default data set
+// for the model.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
 	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3,
 		Margin: DefaultMargin}
@@ -80,10 +81,10 @@ func (s DelaySpec) Validate() error {
 // DelayOptions says where a comparison of delays writes its results, and how much memory and how many
 // processes it uses.
 type DelayOptions struct {
-	Out      string // folder for pictures and for the results of finished runs; "" writes neither
-	Workers  int    // largest number of trainings at the same time; there may be fewer, so that memory suffices
-	Progress io.Writer
-	Drawing  results.Drawing // style and file formats of the pictures
+	Out      string          // folder for pictures and for the results of finished runs; "" writes neither
+	Workers  int             // largest number of runs at the same time; memory may limit it further
+	Progress io.Writer       // shows the progress, unless it is nil
+	Drawing  results.Drawing // how the pictures are drawn
 	// Command returns the command line that repeats the comparison; it is written to the manifests of the pictures.
 	// If Command is nil, the manifests have no command.
 	Command func(DelaySpec) string
@@ -104,12 +105,12 @@ type DelayReport struct {
 	Tolerance float64 `json:"target_tolerance"`
 	// Looks is the number of times that the accuracy of each run was measured, including once before its first round.
 	Looks    int `json:"looks"`
-	Rounds   int `json:"rounds"` // number of rounds of each client
-	TestRows int `json:"test_rows"`
+	Rounds   int `json:"rounds"`    // number of rounds of each client
+	TestRows int `json:"test_rows"` // number of these rows
 	// Majority is the baseline: the best value of the metric that the same prediction for all rows reaches, see
 	// models.Metric.Baseline.
 	Majority float64 `json:"majority_share"`
-	JudgedOn string  `json:"judged_on"`
+	JudgedOn string  `json:"judged_on"` // kind of the rows on which accuracies were measured, such as "test set"
 	// Privacy is the guarantee of a single training, for the seed with the largest ε. All trainings together cost
 	// more.
 	Privacy    claim.Report `json:"privacy"`
@@ -122,8 +123,9 @@ type DelayReport struct {
 	comparison *comparison
 }
 
-// Compare runs the trainings of all delays and compares them. If o.Out is not "", it also writes the pictures there.
-// Finished runs are kept in its subfolder .cells, so that an interrupted comparison continues.
+// Compare runs the trainings of all delays on the data of source and compares their accuracy and time. If o.Out is
+// not "", it also writes pictures to this folder. Finished trainings are kept in the folder's subfolder .cells, so
+// that a call after an interruption does not repeat them.
 func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOptions) (*DelayReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

@@ -15,6 +15,8 @@ import (
 
 const textWidth = 100
 
+// WriteText writes the report as text: the verdict, a table with the accuracy and the times for each delay, notes,
+// and the privacy guarantee of a single training.
 func (r *DelayReport) WriteText(w io.Writer) error {
 	t := r.Spec.Train
 	if _, err := fmt.Fprintf(w, "%s\n\n%s; %s, K = %d each in %s; %s; judged on %s of %s (%s)\n%s\n\n",

@@ -169,9 +169,10 @@ func drawCourse(dataset string, r LoopRequest, courses []Course) plots.Picture {
 	return accuracy
 }
 
-// WriteCourse writes a course (a run of a [Loop]) to the folder dir as a figure: a picture, its data and a manifest.
-// The command "proactivedp report" can show this figure. command is the command line that repeats the run. caption is
-// the text below the picture, see [Caption]. config is the report of the loop, and is stored in the manifest.
+// WriteCourse writes the course c (a run of a [Loop] for the request r on the data of source) to the folder dir as a
+// figure: a picture, its data and a manifest. The command "proactivedp report" can show this figure. command is the
+// command line that repeats the run. caption is the text below the picture, see [Caption]. config is stored in the
+// manifest as the run's configuration: pass the report of package auto.
 func WriteCourse(dir, command, caption string, r LoopRequest, c Course, source *train.Source, config any) error {
 	if err := c.Validate(len(r.Clients)); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 // Kept names series (lines) of a figure that were not computed by the last call of [Make], but kept from an earlier
 // one, see [MakeOptions].Add. Version is the version of the program that computed them, and Made the date.
 type Kept struct {
-	Series  []string `json:"series"`
+	Series  []string `json:"series"` // names of the lines
 	Version string   `json:"version"`
 	Made    string   `json:"made"`
 }

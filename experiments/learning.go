@@ -28,13 +28,12 @@ import (
 // LearningCurve shows how the accuracy grows during a training: the accuracies of the global models that the server
 // broadcasts, as means over several seeds. [TrainCurve] makes one.
 type LearningCurve struct {
-	TestAccuracy float64 `json:"test_accuracy"` // accuracy at the end of the training, mean over seeds
-	// TestSD is the standard deviation of the final accuracy over seeds; 0 for one seed.
-	TestSD   float64         `json:"test_accuracy_sd"`
-	TestRows int             `json:"test_rows"`
-	JudgedOn string          `json:"judged_on"`
-	Seeds    int             `json:"seeds"` // number of seeds: the spec's seed and the next ones
-	Points   []LearningPoint `json:"points"`
+	TestAccuracy float64         `json:"test_accuracy"`    // accuracy at the end of the training, mean over seeds
+	TestSD       float64         `json:"test_accuracy_sd"` // standard deviation over seeds; 0 for one seed
+	TestRows     int             `json:"test_rows"`        // number of rows on which accuracies were measured
+	JudgedOn     string          `json:"judged_on"`        // kind of these rows, such as "test set"
+	Seeds        int             `json:"seeds"`            // number of seeds: the spec's seed and the next ones
+	Points       []LearningPoint `json:"points"`
 	// Privacy is the guarantee of a single training, for the seed with the largest ε. All trainings together cost
 	// more.
 	Privacy    claim.Report `json:"privacy"`
@@ -52,9 +51,9 @@ type LearningCurve struct {
 // GradComps gradients of every client.
 type LearningPoint struct {
 	GradComps int       `json:"grad_computations"` // number of gradients that each client has computed
-	Accuracy  float64   `json:"accuracy"`          // accuracy of that global model, mean over seeds
-	SD        float64   `json:"accuracy_sd"`
-	BySeed    []float64 `json:"by_seed"`
+	Accuracy  float64   `json:"accuracy"`          // mean over seeds
+	SD        float64   `json:"accuracy_sd"`       // standard deviation over seeds
+	BySeed    []float64 `json:"by_seed"`           // accuracy with each seed
 }
 
 // mostPoints is the largest number of points of a curve after its first.
@@ -64,8 +63,8 @@ const mostPoints = 50
 const maxLearningSeeds = 10_000
 
 // CheckLearning returns an error if [TrainCurve] cannot make a learning curve of the spec: if the number of seeds is
-// out of range, if the spec draws its seed from the operating system, or if it averages models. Use it before you
-// read the data.
+// not in [1, 10000], if the spec draws its seed from the operating system, or if it averages models, because the
+// curve shows the models that the server broadcasts. Use it before you read the data.
 func CheckLearning(spec train.Spec, seeds int) error {
 	var errs []error
 	errs = append(errs, dp.CheckCount("seeds", seeds, 1, maxLearningSeeds))
@@ -80,9 +79,9 @@ func CheckLearning(spec train.Spec, seeds int) error {
 	return errors.Join(errs...)
 }
 
-// TrainCurve trains the spec with the given number of seeds (the spec's seed and the next ones) and returns the
-// accuracy at several points of the training. Finished trainings are stored in o.Folder and are not repeated by a
-// later call.
+// TrainCurve trains the spec with the given number of seeds (the spec's seed and the next ones) on the data of
+// source, and returns the accuracy at several points of the training. Finished trainings are stored in the folder
+// o.Folder, and a later call does not repeat them.
 func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o pool.Options) (
 	*LearningCurve, error,
 ) {
@@ -173,8 +172,8 @@ func (l *LearningCurve) WriteText(w io.Writer) error {
 	return l.Privacy.WriteText(w)
 }
 
-// Write writes the curve to the folder dir as a figure: the picture, drawn as d says, the data and a manifest. The
-// manifest names command, the command line that repeats the trainings.
+// Write writes the curve to the folder dir as a figure: the picture in the style of d, the data and a manifest.
+// command is the command line that makes the curve again; it is stored in the manifest.
 func (l *LearningCurve) Write(dir, command string, d results.Drawing) error {
 	return results.WriteFigure(dir, l.picture().Write, l.table(), results.Manifest{
 		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),

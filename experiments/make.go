@@ -49,8 +49,8 @@ type MakeOptions struct {
 	// figures that compare delays measure real time, and a simulated second takes TimeScale real seconds.
 	Runner    string
 	TimeScale float64
-	Drawing   results.Drawing // style and file formats of the pictures
-	Progress  io.Writer
+	Drawing   results.Drawing // how the pictures are drawn
+	Progress  io.Writer       // shows the progress, unless it is nil
 	// Command returns the command line that makes a figure again; it is written to the figure's manifest. synthetic
 	// says whether made-up data replace the real data set. If Command is nil, the manifest has no command.
 	Command func(figure Figure, synthetic bool) string
@@ -70,8 +70,8 @@ type MakeOptions struct {
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
 }
 
-// Trials returns the options with which a [Chooser] should run its trainings. Its results are then stored in the same
-// folder as those of the figures, and are not computed again by a later call of [Make].
+// Trials returns the options with which a [Chooser] should run its trainings. Make then stores these trainings in the
+// same folder as those of the figures, and a later call of [Make] does not repeat them.
 func (o MakeOptions) Trials() pool.Options {
 	return pool.Options{Folder: filepath.Join(o.Out, pool.Folder), Workers: o.Workers, Progress: o.Progress,
 		Memory: o.Memory, Elsewhere: o.Elsewhere}

@@ -40,8 +40,8 @@ type PredictionCase struct {
 	Noise []float64 `json:"noise,omitempty"`
 	// Walks are the distances that the model would move if there were only noise; each gives a step size.
 	Walks  []float64 `json:"walks,omitempty"`
-	Rounds int       `json:"rounds,omitempty"`
-	Clip   float64   `json:"clip,omitempty"`
+	Rounds int       `json:"rounds,omitempty"` // number of rounds of all settings, counted over all clients together
+	Clip   float64   `json:"clip,omitempty"`   // clipping norm of all settings
 	// Proposals is the number of proposals to take for each ε; 0 means the combinations of the lists.
 	Proposals int `json:"proposals,omitempty"`
 }
@@ -155,8 +155,9 @@ func (c PredictionCheck) Within() bool { return c.Low <= c.Real && c.Real <= c.H
 // noise.
 const shortPart, utilityDraws = 8, 5
 
-// Check predicts the accuracies of the case's settings by proxies, which are cheap trainings with the given number of
-// seeds. Then it trains each setting in full on the source. It returns the predicted and the real accuracy of each
+// Check predicts the accuracies of the case's settings by proxies, which are cheap trainings, with the given number
+// of seeds. Then it trains each setting in full. Both use the data of source without regard to privacy, so the data
+// must be public. o says where and how the trainings run. Check returns the predicted and the real accuracy of each
 // setting.
 func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds int, o pool.Options) (
 	[]PredictionCheck, error,
@@ -263,7 +264,7 @@ func (c PredictionCase) combined(ctx context.Context, study propose.Study) ([]Pr
 // trains for only an eighth of the rounds.
 type PredictionScore struct {
 	Case     string `json:"case"`
-	Settings int    `json:"settings"`
+	Settings int    `json:"settings"` // number of settings
 	// Within is the fraction of the settings whose real test accuracy is in the predicted interval. It should be about
 	// propose.Coverage.
 	Within    float64       `json:"within"`
@@ -352,7 +353,7 @@ func ranks(x []float64) []float64 {
 	return out
 }
 
-// WriteText writes a table for people: for each case, how well each of the three ways of predicting works.
+// WriteText writes the scores (how well accuracies were predicted) as text, for each case and for all cases together.
 func (r *PredictionReport) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range r.rows() {
@@ -433,9 +434,9 @@ func (r *PredictionReport) table() [][]string {
 	return rows
 }
 
-// Write writes the scores to the folder dir as a figure: the picture, drawn as d says, the data and a manifest. The
-// manifest names command (the command line that repeats the check), the cases, their data sets (sources), the number
-// of seeds and the time that it took.
+// Write writes the scores to the folder dir as a figure: the picture in the style of d, the data and a manifest. The
+// manifest stores how the scores were made: command, the command line that makes them again; the cases; the number of
+// seeds of each prediction; the data of sources; and took, the duration of the computation.
 func (r *PredictionReport) Write(
 	dir, command string, d results.Drawing, cases []PredictionCase, sources []*train.Source, seeds int, took time.Duration,
 ) error {

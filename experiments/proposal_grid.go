@@ -26,7 +26,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ProposalGrid returns the usual grid of settings for [AgainstGrid], which trains all of them in order to check how
+// ProposalGrid returns a default grid of settings for [AgainstGrid], which trains all of them in order to check how
 // good a proposal for r is. The numbers of rounds are those of r. For noise, clipping norm and step size, the grid
 // has the values that [propose.Propose] tries, and values between and beyond them.
 func ProposalGrid(r propose.Request) propose.Grid {
@@ -108,8 +108,8 @@ func CheckGridTimes(times float64) error {
 //
 // The proposal and the best setting are both chosen by accuracy on held-out rows. Then the accuracy of both is
 // measured on the test set, in testSeeds trainings for each, in [2, 100]. The request must have a target epsilon, and
-// no target accuracy. All these trainings use the data directly, so the data must be public: o.Probing must be
-// [propose.Own].
+// no target accuracy. No (ε, δ) covers these trainings, so the data must be public. The field Probing of o must say
+// that the search, too, uses the data themselves: its value must be [propose.Own].
 func AgainstGrid(
 	ctx context.Context, r propose.Request, o propose.Options, g propose.Grid, times float64, testSeeds int,
 ) (*GridReport, error) {
@@ -262,9 +262,9 @@ func (r *GridReport) rows() [][]string {
 	return rows
 }
 
-// Write writes the comparison to the folder dir as a figure: the picture, drawn as d says, the data and a manifest.
-// The manifest names command (the command line that repeats the comparison), the data sets (sources) and the time
-// that it took.
+// Write writes the comparison to the folder dir as a figure: the picture in the style of d, the data and a manifest.
+// The manifest stores how the comparison was made: command, the command line that repeats it; the data of sources;
+// and took, the duration of the computation.
 func (r *GridReport) Write(
 	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {

@@ -31,7 +31,7 @@ type SearchSpec struct {
 	// Train has the settings of all trainings, except for those in the lists below. It must hold out records (Holdout
 	// > 0).
 	Train  train.Spec `json:"train"`
-	Models []string   `json:"models"`
+	Models []string   `json:"models"` // models that are tried, see train.Spec.Model
 	// Clips lists the clipping norms that are tried. If it is empty, they are those of [train.Spec.TriedClips].
 	Clips []float64 `json:"clips,omitempty"`
 	// Eta0 lists the initial step sizes that are tried. If it is empty, they are those of [train.Spec.TriedSteps] for

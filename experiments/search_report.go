@@ -23,19 +23,19 @@ type SearchReport struct {
 	// MajorityShare is the baseline: the best value of the metric that the same prediction for all rows reaches, mean
 	// over seeds.
 	MajorityShare float64 `json:"majority_share"`
-	// GradComps is the number of gradients that each client computes in a whole training, not in a proxy.
-	GradComps int `json:"grad_computations"`
-	Seeds     int `json:"seeds"`
-	// Features is the name of the features that replace the images' pixels, see train.Spec.FeatureMap.
-	Features string `json:"features,omitempty"`
+	// GradComps is the number of gradients that each client computes in a whole training, not in a proxy (a
+	// cheaper training in its place).
+	GradComps int    `json:"grad_computations"`
+	Seeds     int    `json:"seeds"`
+	Features  string `json:"features,omitempty"` // features that replace the images' pixels, see train.Spec.FeatureMap
 	// Rankings has one ranking for each noise multiplier of the spec, in that order.
 	Rankings []SearchRanking `json:"rankings"`
 	// Compared ranks the models and features for images from which those of the search were chosen before it, best
 	// first. It is empty if the user gave both model and features. Search copies it from [SearchOptions].Compared.
 	Compared      []propose.Compared `json:"compared,omitempty"`
 	Notes         []string           `json:"notes,omitempty"`
-	PrivacyReason string             `json:"privacy_reason"`
-	Command       string             `json:"command"` // command line that repeats the search
+	PrivacyReason string             `json:"privacy_reason"` // why no (ε, δ) covers the search
+	Command       string             `json:"command"`        // command that repeats the search
 	metric        string
 	warning       string // see train.Spec.BaselineWarning
 }
@@ -59,9 +59,9 @@ type SearchRanking struct {
 // (proxies) ran in its place.
 type SearchCandidate struct {
 	Model    string  `json:"model"`
-	Schedule string  `json:"schedule"`
-	Eta0     float64 `json:"eta0"`
-	Beta     float64 `json:"beta"`
+	Schedule string  `json:"schedule"`           // schedule of step sizes, see train.Spec.Schedule
+	Eta0     float64 `json:"eta0"`               // initial step size
+	Beta     float64 `json:"beta"`               // how fast the step size falls, see train.Spec.Beta
 	Clip     float64 `json:"clip"`               // clipping norm C
 	Accuracy float64 `json:"held_out_accuracy"`  // held-out accuracy, mean over seeds; a run that diverged counts as 0
 	SD       float64 `json:"standard_deviation"` // standard deviation of the accuracy over seeds; 0 for one seed

@@ -84,9 +84,9 @@ func runAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o Sear
 // SearchOptions says where a search writes its results, and how much memory and how many processes it
 // uses.
 type SearchOptions struct {
-	Out      string // folder for tables, manifest and the results of finished runs
-	Workers  int    // largest number of trainings at the same time; there may be fewer, so that memory suffices
-	Progress io.Writer
+	Out      string    // folder to write to
+	Workers  int       // largest number of runs at the same time; memory may limit it further
+	Progress io.Writer // shows the progress, unless it is nil
 	// Command returns the command line that repeats the search; it is written to the manifest. If Command is nil, the
 	// manifest has no command.
 	Command func(SearchSpec) string

@@ -21,7 +21,7 @@ import (
 // UtilityReport is the result of [Graph]: the accuracy that a model trained without noise keeps when noise N(0, C²σ²)
 // is added to each of its parameters, as a line over σ for each clipping norm C.
 type UtilityReport struct {
-	Lines    []*pool.Utility `json:"lines"`
+	Lines    []*pool.Utility `json:"lines"` // one line for each clipping norm
 	TestRows int             `json:"test_rows"`
 	// JudgedOn describes the records on which accuracies were measured, such as the test set; TestRows is
 	// their number.
@@ -114,8 +114,9 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 	return nil
 }
 
-// Write writes the graph to the folder dir as a figure: the picture, drawn as d says, the data and a manifest. The
-// manifest names command (the command line that repeats it), the data set (source) and the time that it took.
+// Write writes the graph to the folder dir as a figure: the picture in the style of d, the data and a manifest. The
+// manifest stores how the graph was made: command, the command line that makes it again; the data of source; and
+// took, the duration of the computation.
 func (r *UtilityReport) Write(
 	dir, command string, d results.Drawing, source *train.Source, took time.Duration,
 ) error {

@@ -51,8 +51,8 @@ type Reader interface {
 	Ahead(b data.Batch)
 }
 
-// Sensitivity returns text that ends a sentence of a privacy statement. It says by how much one record can change a
-// sum of clipped gradients of m, and whether rounding errors are included. They are if m is [Bounded].
+// Sensitivity returns text that ends a sentence of a privacy statement. The text says by how much one record can
+// change a sum of clipped gradients of m, and whether this includes rounding errors, as it does if m is [Bounded].
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {
@@ -91,7 +91,8 @@ func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.B
 }
 
 // Sums computes sums of clipped gradients for any Model, for a caller that does not know which optional methods the
-// model has. It uses the fastest one: that of Adder, Bounded or Model. Only one goroutine may use a Sums at a time.
+// model has. It calls the fastest method that the model has: that of Adder, Bounded or Model. Only one goroutine may
+// use a Sums at a time.
 type Sums struct {
 	model   Model
 	bounded Bounded // the model, or nil
@@ -111,7 +112,7 @@ func NewSums(m Model) *Sums {
 }
 
 // Wide returns a float64 vector of the model's length d to pass to [Sums.GradSum] as sum, so that the caller need not
-// allocate one. Each call returns the same vector, with whatever it contains. [Sums.AddGradSum] may overwrite it.
+// allocate one. Each call returns the same vector and does not clear it. [Sums.AddGradSum] may overwrite it.
 func (s *Sums) Wide() []float64 {
 	if s.wide == nil {
 		s.wide = make([]float64, s.model.NumParams())

@@ -57,7 +57,8 @@ func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net,
 func (m *Network) ClipsAutomatically() bool { return m.automatic }
 
 // WithPrecision returns a network like m that multiplies numbers with precision p, such as nn.BF16, which is faster
-// than float32 but less exact: see nn.Net.WithPrecision. It returns an error if the network does not support p.
+// than float32 but less exact: see nn.Net.WithPrecision. It returns an error if p is unknown, or if p would make no
+// product of this network faster.
 func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	net, err := m.net.WithPrecision(p)
 	if err != nil {
@@ -87,9 +88,9 @@ func (m *Network) Name() string { return m.name }
 func (m *Network) NumParams() int { return m.net.NumParams() }
 
 // Check returns nil if the network can be trained on d, and otherwise an error that says what it needs: images of its
-// shape or rows with as many features, in at most its number of classes. See [Checker].
+// shape or rows with as many features, and its number of classes. See [Checker].
 func (m *Network) Check(d *data.Dataset) error {
-	in, most := m.net.Input(), m.net.Classes()
+	in, classes := m.net.Input(), m.net.Classes()
 	fits := d.Features == in.Size()
 	if p := d.Images; p != nil {
 		fits = nn.Shape{Channels: p.Channels, Height: p.Height, Width: p.Width} == in
@@ -97,9 +98,9 @@ func (m *Network) Check(d *data.Dataset) error {
 	if d.Targets != nil {
 		return fmt.Errorf("%s needs classes, %q has targets", m.name, d.Name)
 	}
-	if !fits || d.Classes > most {
-		return fmt.Errorf("%s needs images of %v, or rows of %d features, in at most %d classes: %q has %s "+
-			"in %d", m.name, in, in.Size(), most, d.Name, d.Shape(), d.Classes)
+	if !fits || d.Classes != classes {
+		return fmt.Errorf("%s needs images of %v, or rows of %d features, in %d classes: %q has %s "+
+			"in %d", m.name, in, in.Size(), classes, d.Name, d.Shape(), d.Classes)
 	}
 	return nil
 }
@@ -111,7 +112,8 @@ func (m *Network) Net() *nn.Net { return m.net }
 // FLOPs returns the number of floating-point operations for the clipped gradient of one example.
 func (m *Network) FLOPs() int { return m.net.FLOPs() }
 
-// Init sets params to random initial values, drawn from s, as usual for networks: see [nn.Net.Init].
+// Init sets params to the initial parameters, drawn from s: random weights, whose variance depends on the size of the
+// layer, and zero biases. See [nn.Net.Init].
 func (m *Network) Init(params []float32, s *rng.Stream) { m.net.Init(params, s) }
 
 // NewScratch returns working memory for the methods of the network. Each goroutine needs its own.

@@ -96,8 +96,8 @@ func (m Metric) Regression() bool {
 // Smaller reports whether a smaller value of the metric is better. This holds for the errors rmse and mae.
 func (m Metric) Smaller() bool { return m.name == rmseMetric || m.name == maeMetric }
 
-// Exceeds reports whether the value a of the metric is better than the value b by more than margin ≥ 0. For rmse and
-// mae, a must be smaller, and otherwise larger.
+// Exceeds reports whether the value a of the metric is better than the value b by more than margin ≥ 0. A smaller
+// value is better for rmse and mae, and a larger one for all other metrics.
 func (m Metric) Exceeds(a, b, margin float64) bool {
 	if m.Smaller() {
 		return b-a > margin

@@ -506,9 +506,9 @@ func (m Metric) Rows(counts []int) int {
 //   - Accuracy A: A(1−A)/n, the variance of a binomial fraction.
 //   - Balanced accuracy is the mean of K recalls. Its variance is at most that of one recall with the same value,
 //     divided by K, because x(1−x) is concave in x.
-//   - AUC A: A(1−A)/min(m, n) with m and n records of the two classes (Birnbaum and Klose, "Bounds for the variance
-//     of the Mann-Whitney statistic", 1957). The standard deviation of a mean of areas is at most the mean of their
-//     standard deviations.
+//   - AUC A: A(1−A)/n, where n is the number of records of the rarer class (Birnbaum and Klose, "Bounds for the
+//     variance of the Mann-Whitney statistic", 1957). The standard deviation of a mean of areas is at most the mean
+//     of their standard deviations.
 //   - F1, here F: consider the records that belong to the class or are predicted as it. The fraction J = F/(2−F) of
 //     them is both, and J is binomial. F = 2J/(1+J), so its variance is, to first order, (dF/dJ)²·J(1−J)/n =
 //     F(1−F)(2−F)²/2n.

@@ -15,8 +15,8 @@ type Layer interface {
 }
 
 // Conv is a convolutional layer. It has Out filters (output channels) of Kernel×Kernel pixels, which move by Stride
-// pixels in both directions. Each input channel is padded by Pad zeros on every side. As is usual for networks, the
-// kernel is not flipped. Its parameters are the weights [out][ky][kx][in], then the biases [out].
+// pixels in both directions. Each input channel is padded by Pad zeros on every side. The kernel is not flipped
+// (cross-correlation), as in PyTorch. Its parameters are the weights [out][ky][kx][in], then the biases [out].
 type Conv struct{ Out, Kernel, Stride, Pad int }
 
 // Dense is a fully connected layer: an affine function from all inputs, in the order [channel][y][x], to Out

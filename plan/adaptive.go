@@ -135,8 +135,8 @@ func (p *Next) alreadySpent() string {
 func percent(part float64) string { return up(100*part, 4) + " %" }
 
 // History returns the past and the next rounds, together with the filter (the budget that limits all of them). Save
-// it with [History.WriteJSON] before the next rounds run: the plan of the rounds after them must count them. p.Run
-// must not be nil.
+// it with [History.WriteJSON] before the next rounds run, because any rounds that are planned later must also count
+// the next rounds. p.Run must not be nil.
 func (p *Next) History() History {
 	h := History{Events: p.release(p.Event()), Notes: p.Notes}
 	if p.Filter != nil {

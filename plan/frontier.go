@@ -24,7 +24,7 @@ import (
 type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`
-	Theta      float64 `json:"theta"`
+	Theta      float64 `json:"theta"`   // largest batch size divided by the mean batch size; 1 if sizes are constant
 	Epsilon    float64 `json:"epsilon"` // ε of the budget, for all rounds that use a record, of all clients that hold it
 	Delta      float64 `json:"delta"`
 	Accountant string  `json:"accountant"` // name of the accountant that computed the columns AddOrRemove and ReplaceOne
@@ -37,9 +37,9 @@ type Frontier struct {
 }
 
 // Row is one batch size of a [Frontier]. Rows are in increasing order of size. ClosedForm, AddOrRemove and ReplaceOne
-// are the least noise multipliers σ within the budget: by the paper's theorem, and by the tight accountant under each
-// of the two adjacencies. They are nil if no σ meets the budget, or if the theorem or the accountant does not cover
-// the row.
+// are the least noise multipliers σ within the budget: by the paper's theorem, and by the accountant given to
+// [Plan.Frontier] under each of the two adjacencies. They are nil if no σ meets the budget, or if the theorem or the
+// accountant does not cover the row.
 type Row struct {
 	SampleSize  int      `json:"sample_size"` // batch size s; the mean batch size if batch sizes vary
 	Rounds      int      `json:"rounds"`      // number of rounds T = ⌈K/s⌉, to compute K gradients (k epochs of N records)
@@ -50,7 +50,7 @@ type Row struct {
 
 	// Computations is the number of gradients that the rounds compute, sT. Signal is the size of the summed gradients
 	// compared with the noise, as a fraction of that of full batches (see [Batch]). It is computed with the least σ
-	// of the tight accountant under the plan's adjacency, and nil if there is no such σ.
+	// of the accountant given to [Plan.Frontier] under the plan's adjacency, and nil if there is no such σ.
 	Computations int      `json:"grad_computations"` // sT
 	Signal       *float64 `json:"signal"`
 }

@@ -54,7 +54,7 @@ var titles = map[Method]string{
 }
 
 // Verdict returns one sentence that says whether a run meets the budget, and which ε it costs a record. If p.Tight is
-// set, the sentence also has the ε that the tight accountant certifies.
+// set, the sentence also has the ε that the accountant given to [Plan.Tighten] certifies.
 func (p *Plan) Verdict() string {
 	target := p.budget()
 	switch {
@@ -103,8 +103,8 @@ func third(n int) string {
 	return ""
 }
 
-// Certified returns the bound on ε that the tight accountant given to [Plan.Tighten] computed for the plan's run,
-// under the plan's adjacency. It returns nil if Tighten was not called or gave no answer.
+// Certified returns the bound on ε that the accountant given to [Plan.Tighten], usually pld.Accountant, computed for
+// the plan's run under the plan's adjacency. It returns nil if Tighten was not called or gave no answer.
 func (p *Plan) Certified() *dp.Bound {
 	if p.Tight == nil {
 		return nil
@@ -123,8 +123,8 @@ func (p *Plan) Certified() *dp.Bound {
 }
 
 // WriteText writes the plan as text for people: the verdict, the budget, the noise, the rounds and sizes, the
-// conditions of the paper's theorem, what a tight accountant allows if p.Tight is set, and the privacy statement. ε
-// and σ are rounded up.
+// conditions of the paper's theorem, what the accountant given to [Plan.Tighten] allows (if p.Tight is set), and the
+// privacy statement. ε and σ are rounded up.
 func (p *Plan) WriteText(w io.Writer) error {
 	if err := p.made(); err != nil {
 		return err
@@ -293,8 +293,10 @@ func (p *Plan) writeOtherAdjacency(t *page) {
 // share formats a fraction of the full-batch signal as a percentage.
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
-// WriteBatches writes a table for people with one row for each batch size that [Compare] compared: rounds, noise and
-// signal.
+// WriteBatches writes a table for people of the trainings that [Compare] returned as rows, one line for each batch
+// size. The columns are the number of rounds, the least noise multiplier σ, the signal (the size of the summed
+// gradients compared with the noise, as a percentage of that of full batches), and the numbers of gradients, messages
+// and bytes for each parameter. For a size without a σ, the line gives the reason.
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)

@@ -7,17 +7,18 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Tight is the result of [Plan.Tighten]: the ε of a plan by a tight accountant, and the batch size and the noise with
-// which this accountant would meet the budget. It has them for add-or-remove and for replace-one adjacency.
+// Tight is the result of [Plan.Tighten]: the ε of a plan by the accountant given to Tighten (usually pld.Accountant),
+// and the batch size and the noise with which this accountant would meet the budget. It has them for add-or-remove
+// and for replace-one adjacency.
 type Tight struct {
 	Accountant  string  `json:"accountant"`
 	AddOrRemove Allowed `json:"add_or_remove"`
 	ReplaceOne  Allowed `json:"replace_one"`
 }
 
-// Allowed has what a tight accountant says about a plan under one adjacency: the ε of the plan's run, and two other
-// runs that also meet the budget, one with a larger batch size and one with less noise. A field is nil if there is no
-// such run or no answer. Reason says why the accountant gives no answer.
+// Allowed has what the accountant given to [Plan.Tighten] says about a plan under one adjacency: the ε of the plan's
+// run, and two other runs that also meet the budget, one with a larger batch size and one with less noise. A field is
+// nil if there is no such run or no answer. Reason says why the accountant gives no answer.
 type Allowed struct {
 	Reason string `json:"reason,omitempty"`
 	// Run bounds the ε of the plan's run, for all rounds that use one record.
@@ -32,7 +33,7 @@ type Allowed struct {
 }
 
 // Setting is one of the other runs in an [Allowed]: like the plan's run, but with another batch size or another noise
-// multiplier. The tight accountant proves that its ε is within the plan's budget.
+// multiplier. The accountant given to [Plan.Tighten] proves that its ε is within the plan's budget.
 type Setting struct {
 	Sigma        float64 `json:"sigma"`
 	SampleSize   int     `json:"sample_size"` // batch size; the mean batch size if batch sizes vary (see [Plan])

@@ -15,8 +15,8 @@ import (
 // one target ε and about one noise multiplier, it is the setting with the highest predicted accuracy. Points with the
 // same ε differ in the noise multiplier, and so in the number of gradients: more noise needs more gradients.
 type Point struct {
-	Epsilon   float64 `json:"epsilon"` // target epsilon
-	Gradients int     `json:"gradients"`
+	Epsilon   float64 `json:"epsilon"`   // target epsilon
+	Gradients int     `json:"gradients"` // number of gradients that all clients compute together
 	Prediction
 	Setting train.Spec `json:"setting"`
 	noise   float64    // its approximate noise multiplier

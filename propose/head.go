@@ -37,9 +37,10 @@ func (h Head) of(spec train.Spec) train.Spec {
 }
 
 // Heads returns the combinations of a model and features (see [Head]) that may suit the images d, the most promising
-// one first. Pass them to [Compare] to choose one. base has the usual model for d. model says that the user has
-// chosen the model in base, so that all heads have it. features says the same about the features. If both are true,
-// Heads returns only the combination in base.
+// one first. Pass them to [Compare] to choose one. base is a training with the default model for d, or with the model
+// and the features that the user has chosen. model says that the user has chosen the model, so that all heads have
+// it, and features says that the user has chosen the features. If both are true, Heads returns only the combination
+// in base.
 func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	given := Head{base.Model, base.FeatureMap}
 	if !model && d.Images != nil && !train.IsNetwork(base.Model) {
@@ -80,7 +81,11 @@ const mostCompared = 3e12
 
 // Compare predicts the accuracy of each [Head] (model and features for images) by proxies, cheaper trainings that
 // predict the accuracy of full ones. It returns the heads with their accuracies, the best first. Use it to choose a
-// head before [Propose]. The proxies use the data directly, so the data must be public: o.Probing must be [Own].
+// head before [Propose].
+//
+// The proxies train on the data themselves with almost no noise, so use Compare only for public data. Confirm that by
+// setting o.Probing to [Own]: every other value is an error. r.Rounds is not used.
+//
 // Heads that take too much work or cannot be trained are last, with the reason. If only one head can be compared, no
 // proxy is run and the head has no accuracy. If no head can be compared, Compare returns an error. If no setting
 // meets the budget, the error is an [*Infeasible]. The expected time is written to the progress writer of o.Trials.

@@ -13,8 +13,11 @@ import (
 // Steps finds only the noise, the clipping norm and the step sizes for a training whose batch size and number of
 // gradients are fixed by r.Base. It returns r.Base with the least noise multiplier that meets r.Epsilon, and with the
 // clipping norm and step sizes for which proxies (cheaper trainings that predict accuracies) are best. The batch size
-// of r.Base must be the same in all rounds. r.Rounds, TargetAccuracy and Count are ignored. o.Probing must be Own or
-// Other. If no noise multiplier meets r.Epsilon, the error is an [*Infeasible].
+// of r.Base must be the same in all rounds. r.Rounds, TargetAccuracy and Count are ignored.
+//
+// The proxies have almost no noise, so they must not use private records. Set o.Probing to [Own] if the data are
+// public, or to [Other] if o.Probe has other data; [Private] is an error. If no noise multiplier meets r.Epsilon, the
+// error is an [*Infeasible].
 func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 	none := train.Spec{}
 	if r.Epsilon == 0 {

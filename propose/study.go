@@ -16,12 +16,12 @@ type Grid struct {
 	Rounds []int `json:"rounds"` // numbers of rounds, those of all clients together
 	// Noise lists noise multipliers, which settings meet only approximately, because batch sizes are whole numbers.
 	Noise []float64 `json:"noise"`
-	Clips []float64 `json:"clips"`
+	Clips []float64 `json:"clips"` // clipping norms
 	// Walks are distances: how far the model would move during the training if gradients were 0 and there were only
 	// noise. Each gives a step size for a setting's noise, clipping norm and number of rounds.
 	Walks     []float64 `json:"walks"`
-	Schedules []string  `json:"schedules"`
-	Averages  []string  `json:"averages"`
+	Schedules []string  `json:"schedules"` // schedules of step sizes, see train.Spec.Schedule
+	Averages  []string  `json:"averages"`  // averages of models, see train.Spec.Average
 }
 
 // Validate returns an error that names every list without a value, because the grid then has no settings.
@@ -47,8 +47,9 @@ type Study struct{ s *searcher }
 // errNoStudy is the error for a Study that NewStudy did not make.
 var errNoStudy = errors.New("this Study was not made by NewStudy")
 
-// NewStudy returns a [Study] of settings that all have r.Base in common. Its proxies (cheaper trainings with almost
-// no noise) use the data directly, so the data must be public, and o.Probing must be [Own].
+// NewStudy returns a [Study] of settings that all have r.Base in common. Its proxies are cheaper trainings with
+// almost no noise, on the data themselves, so use a Study only for public data. Confirm that by setting o.Probing to
+// [Own]: every other value is an error.
 func NewStudy(r Request, o Options) (Study, error) {
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
 		return Study{}, err
@@ -58,8 +59,8 @@ func NewStudy(r Request, o Options) (Study, error) {
 }
 
 // Settings returns all combinations of the grid as settings that cost a record at most epsilon, with the fewest
-// gradients first. The batch size of each follows from epsilon, the noise multiplier and the number of rounds. If
-// there is none, the error is an [*Infeasible].
+// gradients first. The batch size of each setting follows from epsilon, the noise multiplier and the number of
+// rounds. If no combination can cost at most epsilon, the error is an [*Infeasible].
 func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.Spec, error) {
 	if t.s == nil {
 		return nil, errNoStudy
@@ -128,7 +129,8 @@ func (t Study) Predict(ctx context.Context, settings []train.Spec) ([]Predicted,
 	return out, nil
 }
 
-// HeldOut returns the spec of a full training to compare with the prediction for a setting from [Study.Settings]. Its
-// accuracy is measured on held-out training rows, as that of the proxies is. seed, from 0 on, selects these rows: the
-// proxies of [Study.Predict] use the same rows for the same seed. HeldOut panics if [NewStudy] did not make t.
+// HeldOut returns the spec of a full training to compare with the prediction for a setting from [Study.Settings]. The
+// spec measures the accuracy on held-out training rows, as the proxies (cheaper trainings that predict it) do. seed,
+// from 0 on, selects these rows: the proxies of [Study.Predict] use the same rows for the same seed. HeldOut panics
+// if [NewStudy] did not make t.
 func (t Study) HeldOut(setting train.Spec, seed int) train.Spec { return t.s.probeOf(setting, seed) }

@@ -35,9 +35,9 @@ type TrainerRequest struct {
 	Seed    uint64  `json:"seed"`             // seed of a setting's first trial training; the others have the next numbers
 }
 
-// DefaultTrainerRequest returns a request for the best settings within epsilon at delta, for a training script.
-// records and public are the numbers of its private and its public records. The request tries few settings, because a
-// script may take long for each.
+// DefaultTrainerRequest returns a request for the best settings within epsilon at delta, for a user's own training
+// script. records is the number of private records, and public the number of public records for the trial trainings.
+// The request tries few settings, because a script may take long for each.
 func DefaultTrainerRequest(records, public int, epsilon, delta float64) TrainerRequest {
 	return TrainerRequest{Records: records, Public: public, Epsilon: epsilon, Delta: delta, Rounds: []int{250, 1000},
 		Seeds: MinSeeds, Count: 3, Seed: 1}
@@ -68,9 +68,9 @@ type TrainerProposal struct {
 	Rank int          `json:"rank"`
 	Task trainer.Task `json:"task"` // the private training: what the script is asked to do with this setting
 	Prediction
-	Scale     float64   `json:"proxy"`   // batch size of the trial trainings, as a fraction of the setting's batch size
-	Seeds     []float64 `json:"by_seed"` // metrics that the script reported for the trial trainings, one for each seed
-	Certified dp.Bound  `json:"certified"`
+	Scale     float64   `json:"proxy"`     // batch size of the trial trainings, as a fraction of the setting's batch size
+	Seeds     []float64 `json:"by_seed"`   // metrics that the script reported for the trial trainings, one for each seed
+	Certified dp.Bound  `json:"certified"` // certified ε of a record
 }
 
 // TrainerReport is the result of [ForTrainer]: the proposed settings for the user's own training script.
@@ -82,7 +82,7 @@ type TrainerReport struct {
 	// predicted intervals allow for it and for the error of predicting by cheaper trainings. They do not allow for
 	// the sampling error of the records on which the script measures the metric.
 	Spread    float64 `json:"spread"`
-	Statement string  `json:"statement"`
+	Statement string  `json:"statement"` // what the trial trainings reveal about the public records, and who measured the metrics
 }
 
 // trainerStatement says what proxies of a trainer reveal.

@@ -51,7 +51,7 @@ const (
 	Speed        Purpose = 12 // how fast a simulated client is
 	Message      Purpose = 13 // simulated delays and losses of a client's messages
 	Presence     Purpose = 14 // when a simulated client leaves and returns
-	Labels       Purpose = 15 // which classes a client holds
+	Labels       Purpose = 15 // which classes the rows of a client have, with a Dirichlet partition
 	HoldOut      Purpose = 16 // which training records are held out
 	Bounds       Purpose = 17 // noise for private lower and upper bounds of a table's columns
 	Persons      Purpose = 18 // which records of a person are used
@@ -69,7 +69,7 @@ type Root struct {
 }
 
 // New returns the root of a numbered seed, for simulations and tests that must be repeatable. Anybody who knows the
-// number can compute the noise, so it protects nobody. For a release use [NewFromOS].
+// number can compute the noise, so it protects nobody. For a release (results that are published) use [NewFromOS].
 func New(seed uint64) *Root {
 	origin := hashed("proactivedp/rng/stream/v1", binary.LittleEndian.AppendUint64(nil, seed))
 	return newRoot(origin, origin, Name{Root: seedName(seed)})
@@ -93,9 +93,9 @@ func NewFromSecret(secret []byte) (*Root, error) {
 	return newRoot(origin, origin, Name{Root: secretName(origin)}), nil
 }
 
-// NewFromOS returns a root with a secret key from the operating system's random source. Use it for releases: nobody
-// can compute its noise again. After a restart of the process, the root is lost; if that must not happen, use
-// [NewSecret] and [NewFromSecret].
+// NewFromOS returns a root with a secret key from the operating system's random source. Use it for releases (results
+// that are published): nobody can compute its noise again. After a restart of the process, the root is lost; if that
+// must not happen, use [NewSecret] and [NewFromSecret].
 func NewFromOS() (*Root, error) {
 	secret, err := NewSecret()
 	if err != nil {
@@ -104,8 +104,9 @@ func NewFromOS() (*Root, error) {
 	return NewFromSecret(secret)
 }
 
-// NewSecret returns a secret of MinSecret random bytes from the operating system. Use it with NewFromSecret if a
-// process must have the same root again after a restart, or as a key. Store it safely.
+// NewSecret returns a secret of MinSecret random bytes from the operating system. Use it with [NewFromSecret] if a
+// process must have the same root again after a restart, or as a secret key, such as that of checkpoints
+// (train.Keep). Store it safely.
 func NewSecret() ([]byte, error) {
 	secret := make([]byte, MinSecret)
 	if _, err := crand.Read(secret); err != nil {

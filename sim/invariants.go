@@ -34,7 +34,7 @@ const (
 // this package. Tests look for one. With the build tag "invariants", a run that finds one panics with it.
 type Violation struct {
 	Invariant Invariant
-	Detail    string
+	Detail    string   // what is wrong in this state
 	Trace     []string // events that led to the state, in order; if a test's search found it, the shortest such sequence
 }
 

@@ -151,8 +151,8 @@ func (c *Checkpoint) Close() error {
 
 // Prepare returns the run of the checkpoint, ready to continue. d must have the same content as the data set of the
 // stopped run, but the file from which d was read may have moved. Prepare also returns an error if the version of the
-// code, the class of kernels (see [Spec.Kernels]) or the processor architecture differs from that of the stopped run,
-// because the result would then differ.
+// code, the kernels (the arithmetic code for the processor's instructions, see [Spec.Kernels]) or the processor
+// architecture differ from that of the stopped run, because the result would then differ.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	if err := c.made(); err != nil {
 		return nil, err

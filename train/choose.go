@@ -72,10 +72,10 @@ const (
 // features of an image that need no training (package data/scatter). Spec.FeatureMap chooses them.
 func (s Spec) Scattered() bool { return strings.HasPrefix(s.FeatureMap, scatter.Name) }
 
-// UsualClip returns the clipping norm C that [Prepared.Choose] chooses for the spec: 0.01 for scattering features
-// (see [Spec.Scattered]), and otherwise 0.3. If Spec.ClassWeights has a weight above 1, C is multiplied by the
-// largest weight. A class weight multiplies a gradient before it is clipped. With the same C, the weight would have
-// no effect on gradients that are longer than C anyway.
+// UsualClip returns the clipping norm C that [Prepared.Choose] sets for the spec if the user gives none: 0.01 for
+// scattering features (fixed wavelet features of images, see [Spec.Scattered]), and otherwise 0.3. If
+// Spec.ClassWeights has a weight above 1, C is multiplied by the largest weight. A class weight multiplies a gradient
+// before it is clipped. With the same C, the weight would have no effect on gradients that are longer than C anyway.
 func (s Spec) UsualClip() float64 {
 	if s.Scattered() {
 		return s.weighted(scatterClip)
@@ -98,10 +98,10 @@ func (s Spec) largestWeight() float64 {
 }
 
 // TriedClips returns the clipping norms that a search for good settings (package experiments) tries for the spec's
-// model. For a linear model they are 0.1, 0.3 and 1, or only 0.01 for scattering features (see [Spec.Scattered]). For
-// a network it is only Spec.Clip: nearly all its gradients are clipped, so that only the product of step size and
-// clipping norm matters, and the step size is searched anyway. A class weight above 1 multiplies these norms, see
-// [Spec.UsualClip].
+// model. For a linear model they are 0.1, 0.3 and 1, or only 0.01 for scattering features (fixed wavelet features of
+// images, see [Spec.Scattered]). For a network it is only Spec.Clip: nearly all its gradients are clipped, so that
+// only the product of step size and clipping norm matters, and the step size is searched anyway. A class weight above
+// 1 multiplies these norms, see [Spec.UsualClip].
 func (s Spec) TriedClips() []float64 {
 	switch {
 	case IsNetwork(s.Model):

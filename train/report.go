@@ -38,9 +38,11 @@ type Report struct {
 	GradCompsMax int `json:"grad_computations_max"`
 	// Theta is θ: a client's largest sample size divided by its mean sample size, for the client with the largest
 	// ratio.
-	Theta        float64      `json:"theta"`
-	MaxLag       int          `json:"max_lag"`                   // by how many rounds a client's global model was behind at most
-	MeanLag      float64      `json:"mean_lag"`                  // mean number of rounds by which a client's global model was behind
+	Theta float64 `json:"theta"`
+	// MaxLag and MeanLag are the largest and the mean lag of the rounds. The lag is i − k for round i of a client whose
+	// newest global model is number k.
+	MaxLag       int          `json:"max_lag"`
+	MeanLag      float64      `json:"mean_lag"`
 	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 without a clock
 	Notes        []string     `json:"notes,omitempty"`
 	ParamsSHA256 string       `json:"params_sha256"`      // digest of the last global model

@@ -70,7 +70,7 @@ type FileForm struct {
 }
 
 // LabelMap returns in.Map in parsed form. It maps the labels of a file, such as "yes", to the classes 0, 1, … of the
-// model. It returns nil if in.Map is "".
+// model. It returns nil if in.Map is "", as for a LIBSVM file with two classes.
 func (in Inputs) LabelMap() (*data.Labels, error) {
 	if in.Map == "" {
 		return nil, nil

@@ -70,8 +70,9 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 }
 
 // PrepareWith returns the run of spec on the source's data, with random numbers from root instead of spec.Seed. Use
-// it for a release, with a root from rng.NewFromOS and Spec.SeedFromOS set. If root is nil, it is that of spec.Seed.
-// Each call returns a new Prepared, but image features that the Source has computed for another spec are used again.
+// it for a training whose model is published, with a root from rng.NewFromOS and Spec.SeedFromOS set. If root is nil,
+// it is that of spec.Seed. Each call returns a new Prepared, but image features that the Source has computed for
+// another spec are used again.
 func (s *Source) PrepareWith(spec Spec, root *rng.Root) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type Participant struct {
 	// norm C.
 	NoiseMultiplier float64 `json:"sigma"`
 	// Run is the number of this client's training among all trainings that take their random numbers from the same
-	// source ([Stage.Root]). Two participants, also of different stages, must not have the same number. They would
+	// source (Stage.Root). Two participants, also of different stages, must not have the same number. They would
 	// draw the same noise, which cancels out if their releases are subtracted.
 	Run uint64 `json:"run"`
 }

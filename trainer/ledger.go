@@ -23,8 +23,8 @@ import (
 )
 
 // LedgerFile is the name of the file in the folder Options.Dir that holds the [Ledger]: the record of the private
-// trainings that were started and of their cost. Do not delete the file, because the records would then pay more than
-// the budget.
+// trainings that were started and of their cost. Do not delete the file: the program would forget these costs, and
+// later trainings could exceed the budget.
 const LedgerFile = "trainer-ledger.json"
 
 // ErrFailed is the error that [Trainer.Private] wraps if the script of a private training was started and did not
@@ -220,7 +220,8 @@ func (l *Ledger) Finished(key string) (Stage, bool) {
 }
 
 // Budget is an upper limit (ε, δ) of what private trainings may cost a record. [Trainer.Private] gets the budget for
-// all stages of a [Ledger] together, and [Ledger.Left] returns that for the next one.
+// all stages (private trainings) of a [Ledger] together, and [Ledger.Left] returns the budget that is left for the
+// next stage.
 type Budget struct{ Epsilon, Delta float64 }
 
 // Left returns how much the next private training (stage) may cost, if b is the budget for all stages together. Use

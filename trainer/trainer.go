@@ -62,8 +62,8 @@ type Task struct {
 	// LearningRate multiplies the noised sum of clipped gradients after its division by Plan.BatchSize,
 	// as in Opacus.
 	LearningRate float64 `json:"learning_rate"`
-	// Seed is nil for a private training: whoever knows the seed can subtract the noise, so the script
-	// must take samples and noise from the operating system.
+	// Seed is the seed of all randomness of a public training. It is nil for a private training, which must draw
+	// samples and noise from the operating system, because whoever knows the seed can subtract the noise.
 	Seed *uint64 `json:"seed"`
 	// Scale is 1 for a private training. For a public training, it is a factor in (0, 1]: Plan has the batch size and
 	// the noise multiplier of the private training that it predicts, both multiplied by Scale.

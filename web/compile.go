@@ -28,7 +28,7 @@ var texts = []string{
 	"proactivedp/internal/strictjson", "proactivedp/plan", "proactivedp/plan/libraries", "proactivedp/rng",
 }
 
-// Compile compiles the planner to WebAssembly, for [Page]. folder is the root of the module's source, as [Source]
+// Compile compiles the planner to WebAssembly, for [Page]. folder is the root of this program's source, as [Source]
 // returns it. version is a text that the page will show. Compile runs the installed Go. It needs no network if the
 // module's dependencies are present.
 func Compile(ctx context.Context, folder, version string) (Planner, error) {
@@ -111,11 +111,11 @@ func licences(ctx context.Context, folder string) ([]byte, error) {
 	return all, nil
 }
 
-// ErrNoSource is the error that [Source] wraps if there is no copy of the module's source, or if Go is not installed.
-// The program can then only use a page that was made before, see [Made].
+// ErrNoSource is the error that [Source] wraps if there is no copy of this program's source, or if Go is not
+// installed. The program can then only use a page that was made before, see [Made].
 var ErrNoSource = errors.New("no source of the planner")
 
-// Source returns the root folder of the module's source, for [Compile]. It looks in folder and in the folders above
+// Source returns the root folder of this program's source, for [Compile]. It looks in folder and in the folders above
 // it. If none of them is the root, or if Go is not installed, the error wraps [ErrNoSource].
 func Source(ctx context.Context, folder string) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {

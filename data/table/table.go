@@ -111,8 +111,9 @@ func Is(path string) bool {
 }
 
 // IsText guesses from start, the first bytes of a text file, whether the file is a table like those of this package.
-// If not, it is in LIBSVM's format, in which fields of the form index:value follow the label. Use it if the name of a
-// file does not say what it is. It looks at the first line that has more than one field; text after # is ignored.
+// It returns false for a file in LIBSVM's format, in which fields of the form index:value follow the label. Use it if
+// the name of a file does not say what it is. It looks at the first line that has more than one field; text after #
+// is ignored.
 func IsText(start []byte) bool {
 	start = bytes.TrimPrefix(start, []byte(unpack.Mark))
 	for line := range bytes.Lines(start) {

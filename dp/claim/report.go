@@ -160,9 +160,8 @@ func (r Report) Current() Report {
 
 // Within returns the report of a training whose rounds were chosen by earlier results, under a budget that was fixed
 // before the first round (an rdp.Filter or a closedform.Budget). b is the guarantee of that budget. Its upper end is
-// reported as the ε of a record, both per client and per record, however little of the budget is spent. The events
-// are the rounds that ran; the report has their number and their smallest noise multiplier. There must be at least
-// one.
+// reported as the ε of a record, both per client and per record, however little of the budget is spent. events are
+// the rounds that ran, at least one; the report has their number and their smallest noise multiplier.
 func Within(b dp.Bound, events []dp.Event) Report {
 	noise, _ := dp.Names(events)
 	least, zero := math.Inf(1), 0.0

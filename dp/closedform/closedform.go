@@ -89,9 +89,10 @@ func Epsilon(sigma, delta float64) (float64, error) {
 	}
 }
 
-// H returns h(x) = (√(1+(e/x)²) - e/x)², a function of the paper's Theorem simpleF, for x > 0. It increases from 0 to
-// 1. With x = σ, it is the limit of ᾱ = ε/(γk), the argument alphaBar of [RHS]: a denominator of RHS, σ(1-ᾱ) - 2e√ᾱ,
-// is positive for smaller ᾱ and 0 at ᾱ = h(σ).
+// H returns h(x) = (√(1+(e/x)²) - e/x)², for x > 0: a function of the paper's Theorem simpleF that increases from 0
+// to 1. Most callers need only [Conditions] and [MaxAlphaBar], which call H. For noise multiplier σ, h(σ) is the
+// upper limit of ᾱ = ε/(γk) for k epochs, where γ is the theorem's constant (see [Gamma]). The limit exists because
+// the formula of γ (see [RHS]) has the denominator σ(1-ᾱ) - 2e√ᾱ, which is positive for smaller ᾱ and 0 at ᾱ = h(σ).
 func H(x float64) float64 {
 	r := rootH(x)
 	return r * r

@@ -28,8 +28,9 @@ type Condition struct {
 	Margin  float64 `json:"margin"`
 }
 
-// Holds reports whether the list cs, which [Conditions] or one of its relatives returned, contains conditions of the
-// given theorem, and all of them are met. theorem is Main, SimpleF, Thm1 or Lemma.
+// Holds reports whether a theorem applies to a run: whether the list cs contains conditions of the theorem, and all
+// of them are met. cs comes from [Conditions], [Moments.Conditions] or [MomentConditions]. theorem is [Main],
+// [SimpleF], [Thm1] or [Lemma].
 func Holds(cs []Condition, theorem string) bool {
 	found := false
 	for _, c := range cs {

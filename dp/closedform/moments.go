@@ -28,12 +28,12 @@ func (m Moments) Epochs() float64 { return m.Rounds * m.S1 }
 // Theta returns θ, the largest sample rate divided by the mean rate: max q_i/Ŝ₁.
 func (m Moments) Theta() float64 { return max(1, m.MaxRate/m.S1) }
 
-// Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂² of the averages in m: the least value that the paper's Theorem thm1 allows for its
-// constant ρ, an argument of [C]. With the least value, the theorem requires the least noise.
+// Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂² of the averages in m. It is the least value that the paper's Theorem thm1 allows for its
+// constant ρ, and the one to pass to [C].
 func (m Moments) Rho() float64 { return m.S1 / m.S2 * (m.S3 / m.S2) }
 
-// RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂ of the averages in m: the least value that the paper's Theorem thm1 allows for its
-// constant ρ̂, an argument of [C]. With the least value, the theorem requires the least noise. It is below 1.
+// RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂ of the averages in m. It is below 1. It is the least value that the paper's Theorem thm1
+// allows for its constant ρ̂, and the one to pass to [C].
 func (m Moments) RhoHat() float64 { return m.S1 / m.S2 * m.S1 }
 
 // MomentsOfEvents returns the [Moments] (averages of the sample rates) of all rounds of the events, and their

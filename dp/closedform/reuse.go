@@ -16,8 +16,8 @@ import (
 //
 //	k ≤ εN/(γθ²)
 //
-// rounded down, where γ is the constant of Theorem simpleF (see [Gamma]) and θ the largest batch size divided by the
-// mean one. γ depends on k; at the limit it is RHS(σ_eq(ε, δ), θ²/N).
+// rounded down, where γ is the constant of Theorem simpleF in the given form (see [Gamma]), and θ (theta) the largest
+// batch size divided by the mean one. γ depends on k; at the limit it is RHS(σ_eq(ε, δ), θ²/N).
 //
 // No set of trainings may exceed this limit, but staying below it is far from sufficient. The limit assumes the
 // largest possible number of rounds: rounds of one record each on average. Larger batches use up the budget sooner.

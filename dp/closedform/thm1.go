@@ -25,11 +25,11 @@ func C(r, rho, rhoHat, x float64) float64 {
 	return min(2/(math.Sqrt(1+2*r*rho*x)+1), 2/(rhoHat*x))
 }
 
-// R returns the constant r of the paper's Theorem thm1 at noise multiplier σ: the argument r of [C]. A larger r
-// requires more noise. In the form Corrected it is 0, because that form of the theorem has only the quadratic term of
-// [Moment]. In the form Printed it stands for the further terms, and is computed at the least r₀ that the theorem
-// allows, σ·q with q = MaxRate. The result is meaningful only if u₀ = 2√q/(1−q) and u₁ = u₀·e/σ are below 1, see
-// [Moments.Conditions].
+// R returns the constant r of the paper's Theorem thm1 for noise multiplier σ (sigma), to pass to [C]. A larger r
+// means that the theorem requires more noise. For the form Corrected r is 0, because that form of the theorem has
+// only the quadratic term of [Moment]. For Printed, r bounds the further terms. It depends on the theorem's constant
+// r₀, for which R takes the least value that the theorem allows, σ·MaxRate. With q = MaxRate, the result is
+// meaningful only if u₀ = 2√q/(1−q) and u₁ = u₀·e/σ are below 1; [Moments.Conditions] checks that.
 func (m Moments) R(form Form, sigma float64) float64 {
 	if form == Corrected {
 		return 0

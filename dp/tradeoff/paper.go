@@ -55,9 +55,9 @@ func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	return p.guarantees(target, n, func(float64) (bool, error) { return true, nil })
 }
 
-// Label returns the [Label] for a curve that is made of the guarantees of [Paper.AtRounds] or [Paper.ForAllRounds].
-// It says that the curve is a Lower one, proved by the paper's closed form for Poisson sampling under add-or-remove
-// adjacency.
+// Label returns the [Label] for a trade-off curve from [Paper.AtRounds] or [Paper.ForAllRounds]. name is the curve's
+// name in legends and files. The label says that the curve is [Lower] (nowhere above the true curve, so safe to
+// publish), and that the paper's closed form proves it for Poisson sampling under add-or-remove adjacency.
 func (Paper) Label(name string) Label {
 	return Label{name, Lower, "closed-form", dp.AddOrRemove, dp.Poisson}
 }

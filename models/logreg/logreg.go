@@ -432,8 +432,8 @@ func (m *Model) addDense(sum, g []float64, params []float32, row data.Row, facto
 	}
 }
 
-// Loss returns the mean loss of the examples in b at params, including the ridge penalty. scratch is working memory
-// from NewScratch.
+// Loss returns the mean loss of the examples in b at params, including the ridge penalty and any class weights.
+// scratch is working memory from NewScratch.
 func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) float64 {
 	total := 0.0
 	for i, z := range m.logits(params, b, scratch) {

@@ -114,8 +114,8 @@ func (h Hidden) Validate() error {
 }
 
 // New returns the perceptron with the hidden layers h, for examples of the shape in, in at least 2 classes. Rows of n
-// features have the shape n×1×1. It returns an error if the perceptron would have more than MaxParams parameters.
-// They are those of the layers, in order: weights [out][in], then biases [out].
+// features have the shape n×1×1. It returns an error if the perceptron would have more than MaxParams parameters. The
+// parameters are those of the layers, in order: weights [out][in], then biases [out].
 func New(in nn.Shape, classes int, h Hidden) (*models.Network, error) {
 	if err := h.Validate(); err != nil {
 		return nil, err

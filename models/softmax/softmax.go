@@ -92,13 +92,13 @@ func (m *Model) WithAutomaticClipping() models.Model {
 func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
 // Check returns nil if the model can be trained on d, and otherwise an error. d must have rows or images with at most
-// the model's number of features, in at most its number of classes.
+// the model's number of features, and its number of classes.
 func (m *Model) Check(d *data.Dataset) error {
 	if d.Targets != nil {
 		return fmt.Errorf("the model needs classes, %q has targets", d.Name)
 	}
-	if d.Features > m.features || d.Classes > m.classes {
-		return fmt.Errorf("the model needs at most %d features in at most %d classes: %q has %s in %d",
+	if d.Features > m.features || d.Classes != m.classes {
+		return fmt.Errorf("the model needs at most %d features in %d classes: %q has %s in %d",
 			m.features, m.classes, d.Name, d.Shape(), d.Classes)
 	}
 	return nil
@@ -310,7 +310,8 @@ func (m *Model) blocks(s *scratch, params []float32, b data.Batch, f func(from i
 	}
 }
 
-// Loss returns the mean cross-entropy of the examples in b at params. given is working memory from NewScratch.
+// Loss returns the mean cross-entropy of the examples in b at params, each multiplied by the weight of its class if
+// there are class weights. given is working memory from NewScratch.
 func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float64 {
 	s, total := given.(*scratch), 0.0
 	var own [block]float64

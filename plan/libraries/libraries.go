@@ -159,7 +159,7 @@ type Code struct {
 	Library string   `json:"library"`           // name and version of the library that the code uses
 	Tried   string   `json:"tried"`             // how this project tested the code
 	Caveats []string `json:"caveats,omitempty"` // differences from the plan or from ProactiveDP that the user must know
-	Text    string   `json:"text"`
+	Text    string   `json:"text"`              // the code itself
 }
 
 // Write returns r as code in the given format. If the library cannot run such a release, it returns an

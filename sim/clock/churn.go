@@ -63,7 +63,8 @@ func (c Churn) Validate() error {
 // Tries returns an upper bound on how often, on average, a client must begin a task, such as a round, until it
 // finishes the task, because a client that leaves gives up its task. Use it to estimate the length of a run. length
 // is the task's mean duration in nanoseconds. If the task takes the random time X, one try succeeds with probability
-// E[exp(−X/Present)], which is at least exp(−E[X]/Present) by Jensen's inequality.
+// E[exp(−X/Present)], which is at least exp(−E[X]/Present) by Jensen's inequality. So Tries returns
+// exp(length/Present), or 1 for the zero Churn.
 func (c Churn) Tries(length float64) float64 {
 	if c == (Churn{}) {
 		return 1

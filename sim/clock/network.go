@@ -11,7 +11,7 @@ import (
 // arrives once.
 type Network struct {
 	Loss      float64       // probability that a message sent is lost, in [0, MaxLoss]
-	Resend    time.Duration // time after which a lost message is sent again; above 0 if Loss is
+	Resend    time.Duration // time after which a lost message is sent again; must be above 0 if Loss is above 0
 	Duplicate float64       // probability that a message that is not lost arrives twice, in [0, 1]
 }
 

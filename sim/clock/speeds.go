@@ -19,7 +19,7 @@ type Speeds struct {
 }
 
 // MinSpeed and MaxSpeed are the limits of a client's speed in Speeds.List. A client with speed 1 takes exactly the
-// time that is drawn from [Timing.Compute].
+// time that is drawn from Timing.Compute.
 const (
 	MinSpeed = 1e-3
 	MaxSpeed = 1e3

@@ -82,7 +82,8 @@ func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (tr
 }
 
 // Key returns a hash of everything on which the result of the cell depends: its settings, the version of the code,
-// and the kernels and the processor architecture of this machine. Run stores the result in the folder under this key.
+// and the kernels (arithmetic code) and the processor architecture of this machine. Run stores the result in the
+// folder under this key.
 func (c Cell) Key() (string, error) { return c.keyOn(cpu.Arch()) }
 
 // usualArch is the architecture that is not part of keys, because keys had no architecture at first

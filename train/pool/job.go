@@ -29,10 +29,10 @@ type Job struct {
 // Elsewhere computes jobs (trainings with their evaluations) in other processes, for [Run]. Implement it to use other
 // machines, and set Options.Elsewhere.
 type Elsewhere interface {
-	// Compute computes all jobs and returns when they are finished or one has failed. When a job is finished, it
-	// calls done(job, result), where job is its index in jobs, and stops if done returns an error. While the job
-	// runs, it may call part(job, fraction) to report its progress, from 0 to 1. It makes these calls one at a time.
-	// Jobs may finish in any order.
+	// Compute computes all jobs and returns when they are finished or one has failed. When a job is finished, it calls
+	// done(job, result), where job is its index in jobs, and stops if done returns an error. While the job runs,
+	// Compute may call part(job, fraction) to report its progress, from 0 to 1. Compute makes all these calls one at a
+	// time. Jobs may finish in any order.
 	Compute(ctx context.Context, jobs []Job, done func(job int, result json.RawMessage) error,
 		part func(job int, fraction float64)) error
 }
@@ -116,8 +116,8 @@ func checkFiles(s train.Spec) error {
 
 // Do computes the job in this process with workers goroutines, and returns the result as JSON, as [Run] stores it.
 // The process that received the job calls it. open must return the data set of spec whose content has the SHA-256
-// digest. While Do computes, it keeps a checkpoint in folder, in the file KEY.checkpoint, and a later call continues
-// from it. It calls progress with the fraction of the work that is done.
+// digest. While Do computes, it keeps a checkpoint in folder, in the file KEY.checkpoint (where KEY is j.Key), and a
+// later call continues from it. It calls progress with the fraction of the work that is done.
 //
 // It is an error if the digest of the data differs, or if the result would differ from that of the process that made
 // the job: because of another version of the code, other kernels (the arithmetic code for this processor's

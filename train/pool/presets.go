@@ -203,10 +203,10 @@ func Has(dataset string) bool {
 	return slices.ContainsFunc(Experiments(), func(s Experiment) bool { return s.Train.Data == synth.StandsInFor(dataset) })
 }
 
-// Of returns the paper's experiment with a model on a data set. An empty model means the usual one for the data set,
-// and an empty dataset the usual one for the model. If the paper has no such experiment, Of takes a similar one and
-// sets its model and data set to those that are given. The similar one is the paper's first experiment with this
-// model, or else its first on this data set, or else ridge logistic regression on phishing.
+// Of returns the paper's experiment with a model on a data set. An empty model means the paper's model for the data
+// set, and an empty dataset the paper's first data set for the model. If the paper has no such experiment, Of takes a
+// similar one and sets its model and data set to those that are given. The similar one is the paper's first
+// experiment with this model, or else its first on this data set, or else ridge logistic regression on phishing.
 func Of(model, dataset string) Experiment {
 	known := append(Experiments(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
 		CIFAR(train.AlexNetDropout), CIFAR(train.ConvNet), MNIST(train.ConvNet))
@@ -234,7 +234,7 @@ func Of(model, dataset string) Experiment {
 }
 
 // Train returns the settings of the private training in the experiment that [Of] returns for a model and a data set.
-// An empty model or dataset means the usual one. If the paper has no such experiment, the settings are those of a
-// similar one. The step size of networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and
-// β = 0.01.
+// An empty model means the paper's model for the data set, and an empty dataset the paper's first data set for the
+// model. If the paper has no such experiment, the settings are those of a similar one (see Of). The step size of
+// networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and β = 0.01.
 func Train(model, dataset string) train.Spec { return Of(model, dataset).Train }

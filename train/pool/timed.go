@@ -33,8 +33,8 @@ type Timed struct {
 	At       []sim.Time `json:"at"`        // time of each evaluation
 	Accuracy []float64  `json:"accuracy"`
 	Diverged bool       `json:"diverged,omitempty"` // whether the run diverged; accuracies after that are 0
-	// Staleness has the number of rounds, of all clients, for each lag: by how many rounds the client's model was
-	// behind.
+	// Staleness has the number of rounds, of all clients, for each lag: i − k for round i of a client whose newest
+	// global model had the number k.
 	Staleness sim.Staleness `json:"staleness"`
 	Busy      []sim.Time    `json:"busy"`             // time that each client spent computing
 	Absent    []sim.Time    `json:"absent,omitempty"` // time that each client was away; nil if no client leaves
@@ -167,8 +167,8 @@ func (t *Timed) Idle() float64 {
 	return sum
 }
 
-// Lag returns the mean and the largest lag of the rounds of all clients. The lag of a round is by how many rounds the
-// client's global model was behind.
+// Lag returns the mean and the largest lag of the rounds of all clients. The lag of a round is i − k, where i is the
+// number of the round, and k that of the newest global model that the client had received.
 func (t *Timed) Lag() (mean float64, most int) {
 	rounds, sum := 0, 0
 	for lag, n := range t.Staleness {
