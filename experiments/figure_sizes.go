@@ -88,7 +88,7 @@ func (s experiment) drawSizes(f *figureConfig, all []priced, p *plots.Picture) s
 	p.Lines = linesOver(all, func(p *priced) float64 { return float64(p.size()) })
 	header := []string{"s", "T", "messages", "bytes a parameter", "simulated"}
 	if f.measured() {
-		header = append(header, "hogwild")
+		header = append(header, "hogwild, CPU")
 	}
 	p.Rows = [][]string{append(header, "same σ: ε", metric, "same ε: σ", metric)}
 	same := 0.0

@@ -183,7 +183,7 @@ func TestSizesAdvice(t *testing.T) {
 		return p
 	}
 	all := []priced{training("8", 100), training("2", 400)}
-	want := "It sends 500 messages in 0.25 s of simulated time (hogwild took 0.1 s); s = 2 sends 2000 messages in 1.5 s of simulated time."
+	want := "It sends 500 messages in 0.25 s of simulated time (hogwild: 0.1 s of processor time); s = 2 sends 2000 messages in 1.5 s of simulated time."
 	if text := sizesAdvice(all, all, []SizeTime{{8, 0.25, 0.1}, {2, 1.5, 0}}, judges{1000, 0.5}); !strings.HasSuffix(text, want) {
 		t.Errorf("%s, want %s", text, want)
 	}

@@ -22,8 +22,9 @@ import (
 // SizeTime says how long the training of a sample size with seed 1 takes. The noise does not change it.
 type SizeTime struct {
 	SampleSize int     `json:"sample_size"`
-	Virtual    float64 `json:"virtual_seconds"`           // on the virtual clock
-	Hogwild    float64 `json:"hogwild_seconds,omitempty"` // of hogwild, measured; 0 if it is unknown or diverged
+	Virtual    float64 `json:"virtual_seconds"` // on the virtual clock
+	// Hogwild is the processor time of hogwild, as measured. It is 0 if it is unknown, or if the training diverged.
+	Hogwild float64 `json:"hogwild_processor_seconds,omitempty"`
 }
 
 // timed returns a figure of [experiment.equalSizesFigure] with the times of its sample sizes. The time on the virtual
@@ -144,17 +145,21 @@ func (oneParameter) NumParams() int                       { return 1 }
 func (oneParameter) Init(params []float32, _ *rng.Stream) { clear(params) }
 func (oneParameter) NewScratch() models.Scratch           { return nil }
 
-// hogwildCell measures how long a training by hogwild takes. If the training diverges, the time is 0.
+// hogwildCell measures the processor time of a training by hogwild. Unlike the time that passes, it hardly depends on
+// what else the machine does. If the training diverges, the time is 0.
 func hogwildCell(spec train.Spec, source *train.Source) pool.Cell {
 	spec.Seed, spec.Runner, spec.TimeScale = 1, train.HogwildRunner, 0
-	c := rateCell(spec, runtime.GOMAXPROCS(0), source)
+	cores := runtime.GOMAXPROCS(0)
+	c := rateCell(spec, cores, source)
+	c.Spec = rateSpec{Kind: "processor", Train: spec, Data: source.Hash(), Cores: cores, Machine: cpu.Describe()}
 	run := c.Run
 	c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
-		r, err := run(ctx, perf, progress, keep)
+		before := cpu.Used()
+		_, err := run(ctx, perf, progress, keep)
 		if errors.Is(err, models.ErrDiverged) {
 			return rate{}, nil
 		}
-		return r, err
+		return rate{Seconds: (cpu.Used() - before).Seconds()}, err
 	}
 	c.Check = func(text json.RawMessage) error {
 		r, err := pool.Decode[rate](text)
@@ -187,7 +192,7 @@ func (t SizeTime) row(measured bool) []string {
 func (t SizeTime) text() string {
 	text := report.Duration(t.Virtual) + " of simulated time"
 	if t.Hogwild > 0 {
-		text += fmt.Sprintf(" (hogwild took %s)", report.Duration(t.Hogwild))
+		text += fmt.Sprintf(" (hogwild: %s of processor time)", report.Duration(t.Hogwild))
 	}
 	return text
 }
@@ -196,7 +201,7 @@ func (t SizeTime) text() string {
 func (f *figureConfig) timesText(spec train.Spec) string {
 	text := fmt.Sprintf("Times are of seed 1. Simulated: a round takes s × %s, a message %s.", spec.Compute, spec.Latency)
 	if f.measured() {
-		text += fmt.Sprintf(" Hogwild: a goroutine for each client, measured once (%s, %s); other runs differ.", decimal.Many(f.cores, "core"), f.machine)
+		text += fmt.Sprintf(" Hogwild: processor time of a goroutine for each client, measured once (%s, %s); other runs differ.", decimal.Many(f.cores, "core"), f.machine)
 	}
 	return text
 }
