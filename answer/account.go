@@ -21,8 +21,8 @@ const MostEvents = 500
 
 // AccountQuestion asks what rounds cost a record in privacy: ε at a given δ, or δ at a given ε. [Account] answers it.
 type AccountQuestion struct {
-	// Events are the rounds. In JSON, the sampling may be left out (then poisson), and the adjacency (then the usual
-	// one for the sampling).
+	// Events are the rounds. In JSON, the sampling may be left out (then poisson), and the adjacency (then that of
+	// dp.NaturalAdjacency, for example add-or-remove for poisson).
 	Events []dp.Event `json:"events"`
 	// File is the text of a file of rounds, as ReadRounds reads it; give it instead of Events.
 	File       string   `json:"file,omitempty"`

@@ -50,8 +50,7 @@ func (q PlanQuestion) Validate() error {
 // additional information that was asked for.
 type Plan struct {
 	*plan.Plan
-	// Batches has one row for each of PlanQuestion.Sizes, with the least noise and the signal.
-	Batches    []plan.Batch     `json:"batches,omitempty"`
+	Batches    []plan.Batch     `json:"batches,omitempty"` // least noise for each of PlanQuestion.Sizes
 	Frontier   *plan.Frontier   `json:"frontier,omitempty"`
 	NoFrontier string           `json:"frontier_reason,omitempty"` // why Frontier is nil although a table was asked for
 	Verdict    string           `json:"verdict"`

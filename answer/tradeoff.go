@@ -26,8 +26,8 @@ const paperGuarantees = 400
 // TradeoffQuestion asks for trade-off curves of rounds. An attacker guesses whether a record was used; a curve shows
 // the least possible rate of misses for each rate of false alarms (see package tradeoff). [Compare] answers it.
 type TradeoffQuestion struct {
-	// Events are the rounds. In JSON, the sampling may be left out (then poisson), and the adjacency (then the usual
-	// one for the sampling).
+	// Events are the rounds. In JSON, the sampling may be left out (then poisson), and the adjacency (then that of
+	// dp.NaturalAdjacency, for example add-or-remove for poisson).
 	Events []dp.Event `json:"events"`
 	// Delta is the δ in (0, 1) at which ε is computed. One of the curves shows what this single pair (ε, δ)
 	// guarantees.
@@ -50,7 +50,7 @@ type TradeoffQuestion struct {
 // Use [Compare] to make a Tradeoff. The methods of any other Tradeoff return an error or, if they have no error result,
 // may panic.
 type Tradeoff struct {
-	Lines tradeoff.Curves `json:"-"`
+	Lines tradeoff.Curves `json:"-"` // the curves with their points
 
 	Accountant   string       `json:"accountant"` // name of the accountant that computed ε at Delta
 	Adjacency    dp.Adjacency `json:"adjacency"`
@@ -63,7 +63,7 @@ type Tradeoff struct {
 	Mu *float64 `json:"mu"`
 	// TargetEpsilon is the ε for which the curve of the paper's theorem is made; 0 if that curve is left out.
 	TargetEpsilon float64        `json:"target_epsilon"`
-	Curves        []CurveSummary `json:"curves"`
+	Curves        []CurveSummary `json:"curves"` // a few numbers for each of Lines
 	LeftOut       []LeftOut      `json:"left_out"`
 	// Notes are the warnings about the rounds that the answer repeats, see plan.History.
 	Notes     []string `json:"notes,omitempty"`
@@ -116,10 +116,10 @@ func (q TradeoffQuestion) Validate() error {
 		dp.CheckCount("epsilons", cmp.Or(q.Epsilons, profile.Epsilons), 2, mostEpsilons), dp.CheckEvents(q.Events))...)
 }
 
-// Compare answers a [TradeoffQuestion] with several curves: those that pld certifies, that of the single pair (ε, δ),
-// that of Gaussian differential privacy and that of the paper's theorem. If pld has no proof for the rounds, it
-// returns an error that wraps dp.ErrNotCovered. Any of the last two curves that does not cover the rounds is left
-// out, with the reason.
+// Compare answers a [TradeoffQuestion] with several curves: those that the accountant pld certifies, that of the
+// single pair (ε, δ), that of Gaussian differential privacy (package gdp) and that of the paper's theorem. If one of
+// the last two does not cover the rounds, its curve is left out, and Tradeoff.LeftOut has the reason. If pld does not
+// cover them, Compare returns an error that wraps dp.ErrNotCovered.
 func Compare(ctx context.Context, q TradeoffQuestion) (*Tradeoff, error) { return q.compare(ctx) }
 
 // compare is Compare with additional points at the α of others.

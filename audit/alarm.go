@@ -6,7 +6,7 @@ import (
 )
 
 // Alarm is the result of one of the audits that [Alarms] makes: what raised the first alarm, if anything did. An
-// audit ends at its first alarm.
+// audit ends as soon as the messages that an adversary sees raise an alarm.
 type Alarm struct {
 	By string // bound or check that raised the alarm from the messages that an adversary sees; "" if none did
 	// Replayed says whether the check that knows the seeds, and computes messages again, had failed before the audit

@@ -77,7 +77,8 @@ func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Dur
 	}
 }
 
-// WriteText writes the report as text for people: the verdict, the results of the probes and of the checks.
+// WriteText writes the report as text for people: the lower bound on ε from each probe (a small training that ran
+// many times), the failed checks, and the verdict.
 func (r *Report) WriteText(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err

@@ -44,10 +44,10 @@ const (
 	coinStream, tieStream = 0, 1
 )
 
-// ReadScores reads scores as CSV, with one line for each canary. The header names the columns "member", which is 1 if
-// the canary was in the training data and otherwise 0, and "score", a finite number. If there is a column "id", no
-// value may occur twice, because each canary must count once. Other columns are ignored. The error lists the first
-// bad lines.
+// ReadScores reads scores as CSV, with one line for each canary (an extra record, which may have been added to the
+// training data). The header names the columns "member", which is 1 if the canary was in the training data and
+// otherwise 0, and "score", a finite number. If there is a column "id", no value may occur twice, because each canary
+// must count once. Other columns are ignored. The error lists the first bad lines.
 func ReadScores(r io.Reader) (Scores, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxScoresBytes))
 	if err != nil {
@@ -125,9 +125,10 @@ func column(header []string, name string) (int, error) {
 	return at, nil
 }
 
-// Validate returns an error if the scores cannot be audited. The number of canaries must be in [MinCanaries,
-// MaxCanaries], and each score must be finite. The number of members must be one that fair coins give: other numbers
-// would occur with a probability of at most 1e-6.
+// Validate returns an error if the scores cannot be audited. Member and Score must have equal lengths, the number of
+// canaries must be in [MinCanaries, MaxCanaries], and each score must be finite. The number of members (canaries in
+// the training data) must be about half, as fair coins give. Validate refuses a number that is so far from half that
+// fair coins would give it with a probability of at most 1e-6.
 func (s Scores) Validate() error {
 	n, members := len(s.Member), s.members()
 	if len(s.Score) != n {
@@ -272,9 +273,10 @@ func (s Scores) counted(c choice, ranked []bool) OneRun {
 }
 
 // DrawCanaries prepares an audit of your own training: it tosses a fair coin for each of n canaries (extra records),
-// n in [MinCanaries, MaxCanaries], with random numbers from root. It writes the results as CSV with the columns id,
-// from 0 to n - 1, and member, 0 or 1. Call it before the training, and add the members, and only them, to the
-// training data. Afterwards add a column score, and audit the file with [ReadScores] and [Scores.Audit].
+// n in [MinCanaries, MaxCanaries], with random numbers from root (a seed or a secret). It writes the results as CSV
+// with the columns id, from 0 to n - 1, and member, 0 or 1. Call it before the training, and add the members, and
+// only them, to the training data. Afterwards add a column score, and audit the file with [ReadScores] and
+// [Scores.Audit].
 func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
 	if n < MinCanaries || n > MaxCanaries {
 		return fmt.Errorf("canaries = %d, must be in [%d, %d]", n, MinCanaries, MaxCanaries)

@@ -472,8 +472,8 @@ func (l *Ledger) Run() Run {
 // Clone returns an independent copy of l.
 func (l *Ledger) Clone() Ledger { return Ledger{events: l.Events()} }
 
-// Named returns a copy of l in which every event names the given source of noise. With the names, [Compose] and
-// [CheckNoise] can find releases that share noise.
+// Named returns a copy of l in which every event names the given source of noise (a seed or secret, run and client).
+// With the names, [Compose] and [CheckNoise] can find releases that share noise.
 func (l *Ledger) Named(noise Noise) Ledger {
 	named := l.Clone()
 	for i := range named.events {

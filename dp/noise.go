@@ -21,8 +21,9 @@ type Noise struct {
 	Client int `json:"client"` // number of the client, or AllClients for rounds of any client of the run
 }
 
-// AllClients is the value of Noise.Client for rounds of a run whose client is not named. They may be rounds of any
-// client of the run.
+// AllClients is the value of Noise.Client if it is not known which client of the run drew the noise, for example
+// because the rounds come from a file, which does not name clients. The rounds may then be those of any client of the
+// run.
 const AllClients = -1
 
 // String returns the name as text, such as "seed 1, run 0, client 2".
@@ -57,8 +58,8 @@ func Compose(releases ...[]Event) ([]Event, error) {
 	return slices.Concat(releases...), nil
 }
 
-// CheckNoise returns an error that wraps [ErrSharedNoise] if two ledgers name the same noise, as [Compose] does for
-// lists of events. It does not build the list of all events.
+// CheckNoise returns an error that wraps [ErrSharedNoise] if two ledgers name the same noise. It makes the same check
+// for the ledgers of clients as [Compose] does for lists of events, but needs no list of all events.
 func CheckNoise(ledgers []Ledger) error {
 	seen := runs{}
 	for i := range ledgers {
@@ -123,8 +124,8 @@ func (c *composed) sharing(client, i int) (int, bool) {
 	return 0, false
 }
 
-// Names returns the sources of noise (root and run number) that the events name, each once, in the order of the
-// events. unnamed is true if at least one event names no source.
+// Names returns the sources of noise that the events name, each once, in the order of the events. A source is a root
+// (a seed or a secret) and the number of a run. unnamed is true if at least one event names no source.
 func Names(events []Event) (names []rng.Name, unnamed bool) {
 	seen := map[rng.Name]bool{}
 	for _, e := range events {
@@ -174,8 +175,8 @@ func (r *Release) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Releases groups the events by the source of their noise (root and run), for a file. The groups are in the order in
-// which the sources first occur.
+// Releases groups the events by the source of their noise, that is, the root (a seed or a secret) and the number of
+// the run, in the form in which files store rounds. The groups are in the order in which the sources first occur.
 func Releases(events []Event) []Release {
 	var out []Release
 	at := map[rng.Name]int{}

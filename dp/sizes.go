@@ -137,10 +137,11 @@ type Run struct {
 	Max       int // the largest sample size s_i of these rounds
 }
 
-// Cut returns how many whole rounds fit into k gradient computations, if round i has the batch size s.At(i). The
-// result is only an input for checks in two cases. If sizes vary and more than MaxRounds rounds would fit, Cut stops
-// at MaxRounds+1 rounds, and the check of the configuration then reports too many rounds. If a size is below 1, Cut
-// stops after that round, and [Mechanism.Validate] reports it.
+// Cut returns how many whole rounds fit into k gradient computations, if round i has the batch size s.At(i). Two
+// kinds of sequences give a Run that no training accepts. If sizes vary and more than MaxRounds rounds would fit, Cut
+// stops at MaxRounds+1 rounds, so that it does not count for long, and the training's configuration is refused for
+// having too many rounds. If a size is below 1, Cut stops after that round, and [Mechanism.Validate] reports the
+// size.
 func Cut(s Sizes, k int) Run {
 	r := Run{}
 	if c, ok := s.(ConstantSizes); ok && c > 0 {

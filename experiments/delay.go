@@ -19,8 +19,8 @@ import (
 // DelaySpec describes a comparison of permissible delays for one training. A permissible delay says by how many
 // rounds the global model from which a client computes may be out of date. Use [DelaySpec.Compare] to find out how
 // much time a delay saves and how much accuracy it costs. Each delay is tried with the same seeds. Times are in
-// simulated (virtual) seconds or, with the hogwild runner, which needs a time scale, in real seconds. The delay 0
-// (synchronous training) always runs, because the other delays are compared with it.
+// simulated (virtual) seconds or, with the hogwild runner, in real seconds (Train must then have a time scale, see
+// [UsualTimeScale]). The delay 0 (synchronous training) always runs, because the other delays are compared with it.
 type DelaySpec struct {
 	Train  train.Spec `json:"train"`  // the training to run with each delay; its own delay and seed are ignored
 	Delays []string   `json:"delays"` // permissible delays to compare, as text that sim.ParseDelay reads
@@ -36,7 +36,8 @@ var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
 // DefaultDelaySpec returns a comparison of the [DefaultDelays] for a model on a data set, with the paper's
 // parameters. The compute times are random, and some are much longer than the others (stragglers), because then
-// waiting matters. If the model or the data set is "", the usual one for the other is used.
+// waiting matters. If model is "", the default model for the data set is used; if dataset is "", the default data set
+// for the model.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
 	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3,
 		Margin: DefaultMargin}

@@ -70,9 +70,9 @@ func cifarExperiment(p pool.Experiment) experiment {
 
 // PaperUtilitySpec returns the settings of the paper's utility graph for a model on a data set. The graph shows how
 // much accuracy a model that was trained without noise keeps when noise N(0, C²σ²) is added to each of its
-// parameters. It has one line for each clipping norm C in clips, and spec has all other settings. If the model or the
-// data set is "", the usual one for the other is used. If the paper has no such graph, the settings are those of
-// [pool.Of], this program's standard experiment for the model and the data set.
+// parameters. It has one line for each clipping norm C in clips, and spec has all other settings. If model is "", the
+// default model for the data set is used; if dataset is "", the default data set for the model. If the paper has no
+// such graph, the settings are those of a similar experiment of the paper, see [pool.Of].
 func PaperUtilitySpec(model, dataset string) (spec pool.UtilitySpec, clips []float64) {
 	s := pool.Of(model, dataset)
 	return pool.UtilitySpec{Train: s.Utility(), Sigmas: s.Sigmas, Draws: s.Draws}, s.Clips

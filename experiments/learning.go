@@ -63,8 +63,8 @@ const mostPoints = 50
 const maxLearningSeeds = 10_000
 
 // CheckLearning returns an error if [TrainCurve] cannot make a learning curve of the spec: if the number of seeds is
-// out of range, if the spec draws its seed from the operating system, or if it averages models. Use it before you
-// read the data.
+// not in [1, 10000], if the spec draws its seed from the operating system, or if it averages models, because the
+// curve shows the models that the server broadcasts. Use it before you read the data.
 func CheckLearning(spec train.Spec, seeds int) error {
 	var errs []error
 	errs = append(errs, dp.CheckCount("seeds", seeds, 1, maxLearningSeeds))

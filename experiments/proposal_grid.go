@@ -26,7 +26,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ProposalGrid returns the usual grid of settings for [AgainstGrid], which trains all of them in order to check how
+// ProposalGrid returns a default grid of settings for [AgainstGrid], which trains all of them in order to check how
 // good a proposal for r is. The numbers of rounds are those of r. For noise, clipping norm and step size, the grid
 // has the values that [propose.Propose] tries, and values between and beyond them.
 func ProposalGrid(r propose.Request) propose.Grid {
@@ -92,8 +92,8 @@ const (
 	minGridTestSeeds, maxGridTestSeeds = 2, 100
 )
 
-// CheckGridTimes returns an error if times is not in [1, 1000]. times is an argument of [AgainstGrid]: how many times
-// the arithmetic of a search for a proposal the grid may cost at least.
+// CheckGridTimes returns an error if times, an argument of [AgainstGrid], is not in [1, 1000]. The trainings of the
+// grid take at least times as much arithmetic as the search for the proposal.
 func CheckGridTimes(times float64) error {
 	if !(times >= minGridTimes && times <= maxGridTimes) {
 		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)

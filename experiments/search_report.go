@@ -23,11 +23,11 @@ type SearchReport struct {
 	// MajorityShare is the baseline: the best value of the metric that the same prediction for all rows reaches, mean
 	// over seeds.
 	MajorityShare float64 `json:"majority_share"`
-	// GradComps is the number of gradients that each client computes in a whole training, not in a proxy.
-	GradComps int `json:"grad_computations"`
-	Seeds     int `json:"seeds"`
-	// Features is the name of the features that replace the images' pixels, see train.Spec.FeatureMap.
-	Features string `json:"features,omitempty"`
+	// GradComps is the number of gradients that each client computes in a whole training, not in a proxy (a
+	// cheaper training in its place).
+	GradComps int    `json:"grad_computations"`
+	Seeds     int    `json:"seeds"`
+	Features  string `json:"features,omitempty"` // features that replace the images' pixels, see train.Spec.FeatureMap
 	// Rankings has one ranking for each noise multiplier of the spec, in that order.
 	Rankings []SearchRanking `json:"rankings"`
 	// Compared ranks the models and features for images from which those of the search were chosen before it, best

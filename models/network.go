@@ -88,9 +88,9 @@ func (m *Network) Name() string { return m.name }
 func (m *Network) NumParams() int { return m.net.NumParams() }
 
 // Check returns nil if the network can be trained on d, and otherwise an error that says what it needs: images of its
-// shape or rows with as many features, in at most its number of classes. See [Checker].
+// shape or rows with as many features, and its number of classes. See [Checker].
 func (m *Network) Check(d *data.Dataset) error {
-	in, most := m.net.Input(), m.net.Classes()
+	in, classes := m.net.Input(), m.net.Classes()
 	fits := d.Features == in.Size()
 	if p := d.Images; p != nil {
 		fits = nn.Shape{Channels: p.Channels, Height: p.Height, Width: p.Width} == in
@@ -98,9 +98,9 @@ func (m *Network) Check(d *data.Dataset) error {
 	if d.Targets != nil {
 		return fmt.Errorf("%s needs classes, %q has targets", m.name, d.Name)
 	}
-	if !fits || d.Classes > most {
-		return fmt.Errorf("%s needs images of %v, or rows of %d features, in at most %d classes: %q has %s "+
-			"in %d", m.name, in, in.Size(), most, d.Name, d.Shape(), d.Classes)
+	if !fits || d.Classes != classes {
+		return fmt.Errorf("%s needs images of %v, or rows of %d features, in %d classes: %q has %s "+
+			"in %d", m.name, in, in.Size(), classes, d.Name, d.Shape(), d.Classes)
 	}
 	return nil
 }

@@ -31,6 +31,11 @@ func TestNetwork(t *testing.T) {
 	if m.Name() != "small" || m.Net() != net {
 		t.Errorf("name %q, another network", m.Name())
 	}
+	for _, classes := range []int{2, 4} { // the logits of the data's classes would not be those of the model's
+		if m.Check(modeltest.Images(40, 1, 6, 6, classes)) == nil {
+			t.Errorf("data of %d classes pass, the network has 3", classes)
+		}
+	}
 
 	params, scratch := make([]float32, m.NumParams()), m.NewScratch()
 	m.Init(params, rng.New(1).Stream(rng.Init, 0, 0))

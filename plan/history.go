@@ -46,8 +46,9 @@ func (h *History) AddNotes(notes ...string) {
 	}
 }
 
-// Fixed returns the events of h for an ordinary accountant, whose ε holds only for rounds that were fixed beforehand.
-// It returns an error if h has a filter, because the rounds may then depend on earlier results.
+// Fixed returns the events of h for an accountant such as pld.Accountant, whose ε holds only for rounds that were
+// fixed beforehand. It returns an error if h has a filter (a budget for rounds that are chosen from earlier results),
+// because the rounds of h may then depend on earlier results.
 func (h History) Fixed() ([]dp.Event, error) {
 	if h.Filter != nil {
 		return nil, errors.New("events: a filter is recorded, so rounds may depend on earlier results: only a " +
@@ -69,8 +70,8 @@ func (h History) Fixed() ([]dp.Event, error) {
 //	sample_rate, or sample_size and dataset_size,
 //	sampling, adjacency
 //
-// The last two may be omitted. Then the arguments sampling and adjacency apply; an empty adjacency
-// stands for the usual one of the sampling.
+// The keys sampling and adjacency may be omitted. Then the arguments sampling and adjacency apply. If the argument
+// adjacency is "", it stands for the one that [dp.NaturalAdjacency] returns for the sampling.
 //
 // The noise of a release names the root (a seed or a secret) and the run of all its rounds, see [rng.Name]. The run
 // is required. Two releases of the same run are an error that wraps dp.ErrSharedNoise, because their noise can be
@@ -329,9 +330,9 @@ func (r *run) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// WriteJSON writes the history in the form that [ReadHistory] reads. If there is a filter, it adds the key sha256
-// with a digest of the content, and ReadHistory refuses a file that has changed. To edit such a file by hand, remove
-// that key.
+// WriteJSON writes the history in the form that [ReadHistory] reads. If there is a filter (a budget that was fixed
+// beforehand), it adds the key sha256 with a digest of the content, and ReadHistory refuses a file that has changed
+// since. To edit such a file by hand, remove that key.
 func (h History) WriteJSON(w io.Writer) error {
 	digest := ""
 	if h.Filter != nil {

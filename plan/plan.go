@@ -57,10 +57,9 @@ type Plan struct {
 
 	// Gamma is the constant γ (about 2) in the paper's theorem, for all rounds that use one record: the theorem
 	// requires at least γθ²k²/ε rounds. It is the corrected γ, except with the methods Printed and Paper. If the
-	// plan's method is not a closed form, Gamma and all other numbers of the theorem are nil.
-	Gamma *float64 `json:"gamma"`
-	// GammaPrinted is the constant γ as the paper prints it (see closedform.Form), for comparison only.
-	GammaPrinted *float64 `json:"gamma_printed"`
+	// plan's method is not a closed form (a form of the theorem), Gamma and all other numbers of the theorem are nil.
+	Gamma        *float64 `json:"gamma"`
+	GammaPrinted *float64 `json:"gamma_printed"` // γ as the paper prints it (see closedform.Form), for comparison only
 
 	// TMin is the least number of rounds within the budget. 2^53 means at least 2^53; then Run is nil.
 	TMin int `json:"t_min"`
@@ -131,8 +130,8 @@ type Plan struct {
 	// made by another accountant. It is nil if the theorem does not cover the request.
 	Theorem *Theorem `json:"closed_form,omitempty"`
 
-	// Tight has the ε of the plan by a tight accountant, and the batch size and the noise that this accountant allows
-	// within the budget. It is nil until [Plan.Tighten] is called.
+	// Tight has the ε of the plan by the accountant given to [Plan.Tighten], and the batch size and the noise that
+	// this accountant allows within the budget. It is nil until [Plan.Tighten] is called.
 	Tight *Tight `json:"tight,omitempty"`
 
 	batches int // t of Allocation; 0 if it is not known yet

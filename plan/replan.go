@@ -231,8 +231,8 @@ func (p *Next) UnmarshalJSON([]byte) error {
 type Choice struct {
 	SampleSize int `json:"sample_size"` // batch size s_j of the next rounds
 	Rounds     int `json:"rounds"`      // number of next rounds of each client, T_j = ⌈K_j/s_j⌉, to compute K_j gradients
-	// EpsilonUpper is the ε of all rounds, past and next, with this batch size. With a filter, it is the least ε of a
-	// filter that lets all of them through. It is nil if there is none.
+	// EpsilonUpper is the ε of all rounds, past and next, with this batch size. If a filter limits the rounds (a budget
+	// that was fixed beforehand), it is the least ε of a filter that lets all of them through. It is nil if there is none.
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 }
 
@@ -242,8 +242,8 @@ const choices = 48
 // Replan plans further rounds after rounds that already ran, such that all rounds together stay within the target ε.
 // It chooses the largest batch size s_j with which they do, and so the fewest rounds. If no size does, Next.Feasible
 // is false, and Replan returns no error. Replan searches the whole range of batch sizes, because a smaller size does
-// not always cost less. For example, the ε of the closed form depends on the largest batch size of all rounds
-// compared with the mean one, and small new batches lower the mean.
+// not always cost less. For example, the ε of the paper's theorem (closedform.Accountant) depends on the largest
+// batch size of all rounds compared with the mean one, and small new batches lower the mean.
 //
 // The further rounds, and when to stop, may depend on earlier results, because a filter limits all rounds (a budget
 // for such rounds, see [rdp.Filter]). The ε of the accountant acc is then only for comparison. If r.FixedBeforehand

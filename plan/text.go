@@ -103,8 +103,8 @@ func third(n int) string {
 	return ""
 }
 
-// Certified returns the bound on ε that the tight accountant given to [Plan.Tighten] computed for the plan's run,
-// under the plan's adjacency. It returns nil if Tighten was not called or gave no answer.
+// Certified returns the bound on ε that the accountant given to [Plan.Tighten], usually pld.Accountant, computed for
+// the plan's run under the plan's adjacency. It returns nil if Tighten was not called or gave no answer.
 func (p *Plan) Certified() *dp.Bound {
 	if p.Tight == nil {
 		return nil
@@ -294,8 +294,9 @@ func (p *Plan) writeOtherAdjacency(t *page) {
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
 // WriteBatches writes a table for people of the trainings that [Compare] returned as rows, one line for each batch
-// size. The columns are the number of rounds, the least noise multiplier σ, the signal, and the numbers of gradients,
-// messages and bytes (see [Batch]). For a size without a σ, the line gives the reason.
+// size. The columns are the number of rounds, the least noise multiplier σ, the signal (the size of the summed
+// gradients compared with the noise, as a percentage of that of full batches), and the numbers of gradients, messages
+// and bytes for each parameter. For a size without a σ, the line gives the reason.
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)

@@ -37,9 +37,10 @@ func (h Head) of(spec train.Spec) train.Spec {
 }
 
 // Heads returns the combinations of a model and features (see [Head]) that may suit the images d, the most promising
-// one first. Pass them to [Compare] to choose one. base has the usual model for d. model says that the user has
-// chosen the model in base, so that all heads have it. features says the same about the features. If both are true,
-// Heads returns only the combination in base.
+// one first. Pass them to [Compare] to choose one. base is a training with the default model for d, or with the model
+// and the features that the user has chosen. model says that the user has chosen the model, so that all heads have
+// it, and features says that the user has chosen the features. If both are true, Heads returns only the combination
+// in base.
 func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	given := Head{base.Model, base.FeatureMap}
 	if !model && d.Images != nil && !train.IsNetwork(base.Model) {

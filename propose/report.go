@@ -100,8 +100,8 @@ type Report struct {
 	// Spread is the standard deviation of the accuracy between trainings of one setting with different seeds.
 	Spread float64 `json:"spread"`
 	Probe  Probe   `json:"probe"`
-	// Proposals are the best settings, the best first. If none of them would have a noise multiplier of 2 or more,
-	// the last one may be listed only because it has one.
+	// Proposals are the best settings, the best first. If all of these have a noise multiplier below 2, the last one
+	// may be replaced by a setting that is listed only because its noise multiplier is at least 2.
 	Proposals []Proposal `json:"proposals"`
 	Frontier  []Point    `json:"frontier"`
 	// Compared ranks the models and features for images among which those of the proposals were chosen. Propose

@@ -129,7 +129,8 @@ func (t Study) Predict(ctx context.Context, settings []train.Spec) ([]Predicted,
 	return out, nil
 }
 
-// HeldOut returns the spec of a full training to compare with the prediction for a setting from [Study.Settings]. Its
-// accuracy is measured on held-out training rows, as that of the proxies is. seed, from 0 on, selects these rows: the
-// proxies of [Study.Predict] use the same rows for the same seed. HeldOut panics if [NewStudy] did not make t.
+// HeldOut returns the spec of a full training to compare with the prediction for a setting from [Study.Settings]. The
+// spec measures the accuracy on held-out training rows, as the proxies (cheaper trainings that predict it) do. seed,
+// from 0 on, selects these rows: the proxies of [Study.Predict] use the same rows for the same seed. HeldOut panics
+// if [NewStudy] did not make t.
 func (t Study) HeldOut(setting train.Spec, seed int) train.Spec { return t.s.probeOf(setting, seed) }

@@ -6,7 +6,7 @@ import (
 )
 
 // Adapt lets clients adapt their batch sizes to their speed. It is 0, which means no, or a number in (1, MaxAdapt]:
-// the largest factor by which a client may change its batch size. A client that is slower than the usual speed 1 then
+// the largest factor by which a client may change its batch size. A client that is slower than speed 1 then
 // draws fewer records, and a faster one draws more, so that their rounds take about as long as those of a client with
 // speed 1.
 //

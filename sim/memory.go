@@ -17,8 +17,8 @@ type Part struct {
 
 // Vectors estimates, from above, how much memory a run needs for vectors of the model's length, such as models and
 // updates. Use it to decide whether a run fits. Each [Part] is a number of vectors for one purpose. If hogwild is
-// true, the run is one of Hogwild and p is ignored; otherwise it is a run of Virtual with the settings p. The
-// estimate does not grow with the number of rounds.
+// true, the estimate is for [Hogwild] (real time), and p is ignored; otherwise it is for [Virtual] (simulated time)
+// with the settings p. The estimate does not grow with the number of rounds.
 func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	n := c.Clients()
 	// A client ahead of the server may read an older broadcast than the others.

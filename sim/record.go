@@ -96,7 +96,8 @@ func (v *Virtual) note(kind HappeningKind, client, number int, down bool) {
 // that the client had when it began the round. With lag 0 nothing was missing.
 type Staleness []int
 
-// Add counts further rounds with the given lag (see [Staleness]); rounds is their number.
+// Add counts further rounds with the given lag, the number of rounds by which the client's global model was behind.
+// rounds is the number of rounds to count.
 func (s *Staleness) Add(lag, rounds int) {
 	for len(*s) <= lag {
 		*s = append(*s, 0)
@@ -104,10 +105,12 @@ func (s *Staleness) Add(lag, rounds int) {
 	(*s)[lag] += rounds
 }
 
-// Max returns the largest lag of a round (see [Staleness]), or 0 if there was no round.
+// Max returns the largest lag of a round (by how many rounds the client's global model was behind), or 0 if there was
+// no round.
 func (s Staleness) Max() int { return max(0, len(s)-1) }
 
-// Mean returns the mean lag over all rounds (see [Staleness]), or 0 if there was no round.
+// Mean returns the mean lag over all rounds (by how many rounds the client's global model was behind), or 0 if there
+// was no round.
 func (s Staleness) Mean() float64 {
 	sum, rounds := 0, 0
 	for lag, n := range s {

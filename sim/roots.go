@@ -24,9 +24,10 @@ type Roots struct {
 	Clients []*rng.Root
 }
 
-// SharedRoots returns Roots that use one root for the run and for all clients. Use it only for simulations: everybody
-// who has the root, or runs the server of such a simulation, knows the noise of every client. With rng.New, one
-// number is enough to repeat the run. SharedRoots panics unless clients is in [0, MaxClients].
+// SharedRoots returns Roots that use one root (a seed or a secret) for the run and for all clients. Use it only for
+// simulations: everybody who has the root, or runs the server of such a simulation, knows the noise of every client.
+// With a root from rng.New, its number is enough to repeat the run. SharedRoots panics unless clients is in [0,
+// MaxClients].
 func SharedRoots(root *rng.Root, clients int) Roots {
 	if clients < 0 || clients > MaxClients {
 		panic(fmt.Sprintf("sim: roots of %d clients, must be in [0, %d]", clients, MaxClients))
@@ -34,11 +35,11 @@ func SharedRoots(root *rng.Root, clients int) Roots {
 	return Roots{Run: root, Clients: slices.Repeat([]*rng.Root{root}, clients)}
 }
 
-// ForRun returns the roots for training number n. Use a new number for each training on the same records, so that
-// they do not share noise. Trainings with different n draw different batches, noise and dropout. The field Run stays
-// the same, so the trainings have the same initial model, durations and lost messages and can be compared. For roots
-// that functions of package rng made, ForRun(0) returns the same roots as r. ForRun panics if a client's root was not
-// made by package rng (a zero rng.Root).
+// ForRun returns the roots (seeds or secrets) for training number n. Use a new number for each training on the same
+// records, so that they do not share noise. Trainings with different n draw different batches, noise and dropout. The
+// field Run stays the same, so the trainings have the same initial model, durations and lost messages and can be
+// compared. For roots that functions of package rng made, ForRun(0) returns the same roots as r. ForRun panics if a
+// client's root is the zero rng.Root.
 func (r Roots) ForRun(n uint64) Roots {
 	clients := make([]*rng.Root, len(r.Clients))
 	for i, root := range r.Clients {
@@ -51,8 +52,9 @@ func (r Roots) ForRun(n uint64) Roots {
 	return Roots{Run: r.Run, Clients: clients}
 }
 
-// Names returns the public names of the clients' roots, in the order of the clients, for a privacy statement. A name
-// identifies a root without revealing it. If several clients share a root, its name is listed once.
+// Names returns the public names of the clients' roots (seeds or secrets), in the order of the clients, for a privacy
+// statement. A name identifies a root without revealing a secret. If several clients share a root, its name is listed
+// once.
 func (r Roots) Names() []rng.Name {
 	var names []rng.Name
 	seen := map[rng.Name]bool{}

@@ -101,10 +101,10 @@ func UntilRefused(ctx context.Context, c *nats.Conn) (context.Context, context.C
 	return ctx, func() { cancel(nil) }
 }
 
-// Refused says whether it is useless to repeat a request to JetStream (the part of NATS that stores messages) that
-// has failed: it then returns an error that wraps [ErrUnusable], and otherwise nil. err is the error of the request,
-// and ctx is its context, from [UntilRefused]. It is useless if the broker forbids the request, or if the user's
-// account has no JetStream.
+// Refused examines the error err of a request to JetStream (the part of NATS that stores messages). If it is useless
+// to repeat the request, because the broker forbids it or the user's account has no JetStream, Refused returns an
+// error that wraps [ErrUnusable]. Otherwise it returns nil: the caller may repeat the request. ctx is the context of
+// the request, from [UntilRefused].
 func Refused(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrUnusable) {
 		return cause

@@ -62,11 +62,12 @@ func (l Limits) budget(alpha float64) float64 {
 	return (math.Log(l.share()) - logDelta(alpha, 0, l.Epsilon)) / (alpha - 1)
 }
 
-// Needs returns the least ε, rounded up, at which a filter with this δ and these orders would let all the events
-// through. l.Epsilon does not matter. Use it to choose the ε of a filter for a plan. With m orders, it is the least
-// Epsilon(α, τ, δ/m) over the orders α, where τ is the sum of the events' Rényi divergences of order α. If rounds
-// were already chosen from earlier results, the returned ε is no guarantee: only an ε that was fixed beforehand is
-// one. Errors are those of [NewFilter] and [Accountant].
+// Needs returns the least ε, rounded up, at which a filter (a budget for rounds that are chosen during a training)
+// with this δ and these orders would let all the events through. The field Epsilon of l is ignored. Use Needs to
+// choose the ε of a filter for planned rounds. With m orders, it is the least Epsilon(α, τ, δ/m) over the orders α,
+// where τ is the sum of the events' Rényi divergences of order α. If rounds were already chosen from earlier results,
+// the returned ε is no guarantee: only an ε that was fixed beforehand is one. Errors are those of [NewFilter] and
+// [Accountant].
 func (l Limits) Needs(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).needs)
 }
@@ -164,8 +165,8 @@ func (f *Filter) Limits() Limits {
 }
 
 // Needs returns the least ε at which a filter with the same δ and orders would have let through all rounds so far;
-// see [Limits.Needs]. It is 0 before the first round. Show it as the part of ε that is used. It is not a guarantee
-// for the rounds so far; for that see [Filter.Guarantee].
+// see [Limits.Needs]. It is 0 before the first round. Use it to show how much of the filter's ε is used. It is not a
+// guarantee for the rounds so far; for that see [Filter.Guarantee].
 func (f *Filter) Needs() float64 {
 	if f.kind.Sampling == "" {
 		return 0

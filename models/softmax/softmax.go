@@ -92,13 +92,13 @@ func (m *Model) WithAutomaticClipping() models.Model {
 func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
 // Check returns nil if the model can be trained on d, and otherwise an error. d must have rows or images with at most
-// the model's number of features, in at most its number of classes.
+// the model's number of features, and its number of classes.
 func (m *Model) Check(d *data.Dataset) error {
 	if d.Targets != nil {
 		return fmt.Errorf("the model needs classes, %q has targets", d.Name)
 	}
-	if d.Features > m.features || d.Classes > m.classes {
-		return fmt.Errorf("the model needs at most %d features in at most %d classes: %q has %s in %d",
+	if d.Features > m.features || d.Classes != m.classes {
+		return fmt.Errorf("the model needs at most %d features in %d classes: %q has %s in %d",
 			m.features, m.classes, d.Name, d.Shape(), d.Classes)
 	}
 	return nil

@@ -171,9 +171,9 @@ func TestBadArguments(t *testing.T) {
 		}
 	}
 	sparse, _ := modeltest.Rows(t, 50, 23, 4)
-	for _, m := range []*softmax.Model{newModel(t, 22, 4), newModel(t, 23, 3)} {
+	for _, m := range []*softmax.Model{newModel(t, 22, 4), newModel(t, 23, 3), newModel(t, 23, 5)} {
 		if m.Check(sparse) == nil {
-			t.Error("data with more features or classes than the model passes")
+			t.Error("data with more features than the model, or other classes, passes")
 		}
 	}
 	b := data.Batch{Data: sparse, Rows: make([]int32, models.MaxSample+1)}

@@ -103,7 +103,7 @@ func sayHolders(cmd *cobra.Command, s train.Spec) {
 	if clients := cmd.Flags().Lookup("clients"); clients == nil || cmd.Flags().Lookup("clients-file") != nil {
 		return // without this flag, or where it counts the clients' requests
 	}
-	if s.Clients == 1 || !OwnFile(s.Data) || AnyChanged(cmd, "clients", "partition", "plan") {
+	if s.Clients == 1 || s.Partition != string(data.Replicate) || !OwnFile(s.Data) || AnyChanged(cmd, "clients", "partition", "plan") {
 		return
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %d clients hold all of %s, as in the paper, and a record pays for "+

@@ -9,6 +9,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/machines"
+	"proactivedp/data"
 	"proactivedp/experiments"
 	"proactivedp/train"
 )
@@ -40,9 +41,10 @@ The first lines are the verdict: which delays keep the accuracy within --margin 
 synchronous run, with 95 % confidence, and which of them is fastest.
 
 The target of each seed is the final accuracy of its synchronous run (delay 0, which is
-always run), less a tolerance that is printed. The defaults are the paper's setting for the
-model and the data, with compute times that have stragglers. ε does not depend on the
-delay. It covers one training: trainings with the same seed share their noise, and no ε
+always run), less a tolerance that is printed. For a named data set, the defaults are the
+paper's setting. For your own file, --clients 5 --partition shard divides the records, and
+the other settings are chosen for ε = 1, as by train. In both cases, some gradients take
+much longer than others (--compute-time). ε does not depend on the delay. It covers one training: trainings with the same seed share their noise, and no ε
 covers them together.
 
 With --runner hogwild, one goroutine for each client really waits for these durations.
@@ -97,8 +99,13 @@ func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
-	cli.SayWithoutNoise(cmd, f.spec.Train.Data, f.spec.Train.NoiseMultiplier)
 	source := train.NewSource(d)
+	if cli.OwnFile(f.spec.Train.Data) {
+		if err := f.choose(cmd, source); err != nil {
+			return err
+		}
+	}
+	cli.SayWithoutNoise(cmd, f.spec.Train.Data, f.spec.Train.NoiseMultiplier)
 	if _, err := source.Prepare(f.spec.Train); err != nil {
 		return cli.Usage(err)
 	}
@@ -120,9 +127,7 @@ func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
 
 // fill completes the spec and the options, and returns an error for what is wrong with them.
 func (f *delayFlags) fill(cmd *cobra.Command) error {
-	if err := f.train.Fill(cmd, func(model, dataset string) train.Spec {
-		return experiments.DefaultDelaySpec(model, dataset).Train
-	}); err != nil {
+	if err := f.train.Fill(cmd, usualOfDelays); err != nil {
 		return err
 	}
 	t, o := &f.spec.Train, &f.options
@@ -146,6 +151,37 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 		return cli.Usage(err)
 	}
 	return nil
+}
+
+// usualOfDelays returns the default settings for a model and a data set. The clients divide the records
+// of a user's file among themselves. Until choose has its number of records, the batch size is 1.
+func usualOfDelays(model, dataset string) train.Spec {
+	s := experiments.DefaultDelaySpec(model, dataset).Train
+	if cli.OwnFile(dataset) {
+		s.Partition, s.SampleSize = string(data.Shard), "1"
+	}
+	return s
+}
+
+// choose chooses the settings for a user's file that no flag gives, as train does. The noise is the
+// least with which no seed's training costs more than train.UsualEpsilon.
+func (f *delayFlags) choose(cmd *cobra.Command, source *train.Source) error {
+	f.train.OwnModel(cmd, source.Data())
+	p, err := source.Prepare(f.train.Spec)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	open := f.train.Open(cmd, 0)
+	if err := f.train.Choose(cmd.Context(), cmd, p, open, train.UsualEpsilon); err != nil {
+		return cli.Usage(err)
+	}
+	f.spec.Train = f.train.Spec
+	if !open.Noise {
+		return nil
+	}
+	f.spec.Train, err = source.CalibrateSeeds(cmd.Context(), f.train.Spec, f.spec.Seeds, train.UsualEpsilon)
+	f.spec.Train.TargetEpsilon = 0 // σ is already calibrated
+	return err
 }
 
 // scaledClock returns an error for a --time-scale with a runner that has no real clock.
