@@ -200,18 +200,25 @@ func longest(plans []accountPlan, why []string) []accountPlan {
 	})
 }
 
-// stageOf returns the stage for all plans. It has the smallest of their sample sizes, and the clipping
-// norm and step size for the largest of their noise multipliers.
+// stageOf returns the stage for all plans. Each client has the sample size of its plan. The clipping norm and step size
+// are those for the largest noise multiplier of the plans.
 func (l *loop) stageOf(plans []accountPlan) Stage {
 	e := l.currentTask()
 	s := Stage{Task: len(l.Tasks) - 1, SampleSize: math.MaxInt, Rounds: e.Rounds}
 	target, sigma := 0.0, 0.0
 	for _, o := range plans {
 		s.SampleSize = min(s.SampleSize, o.size)
+	}
+	for _, o := range plans {
 		sigma = max(sigma, o.sigma)
+		own := 0 // the sample size, if it is not the stage's
+		if o.size > s.SampleSize {
+			own = o.size
+		}
 		for _, i := range o.clients {
 			target = max(target, l.score(e.Task, i))
-			s.Participants = append(s.Participants, train.Participant{Client: i, Records: e.Clients[i].Records, NoiseMultiplier: o.sigma})
+			s.Participants = append(s.Participants, train.Participant{Client: i, Records: e.Clients[i].Records, NoiseMultiplier: o.sigma,
+				SampleSize: own})
 		}
 	}
 	if s.Rounds == 0 {

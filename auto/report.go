@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"proactivedp/data"
@@ -29,7 +30,7 @@ type Report struct {
 	Clients    []ClientReport `json:"clients"`
 	Stages     []StageReport  `json:"stages"` // of this task
 	Gradients  int            `json:"grad_computations"`
-	Rounds     int            `json:"rounds"` // messages of a client that takes part in every stage
+	Rounds     int            `json:"rounds"` // messages of a client that takes part in every stage, with the least batch size
 	Privacy    Privacy        `json:"privacy"`
 	Params     string         `json:"params_sha256"`
 	Model      string         `json:"model_file"` // name in the folder; "" if nothing is kept
@@ -208,6 +209,9 @@ func (r *Report) Save(path string, in train.Inputs) error {
 		s.Averaged = spec.Average
 	}
 	s.Spec.NoiseMultiplier, s.Notes = r.within.NoiseMultiplier, s.Spec.Notes()
+	if slices.ContainsFunc(last.Participants, func(p train.Participant) bool { return p.SampleSize > 0 }) {
+		s.Notes = append(s.Notes, "clients had their own batch sizes: "+last.String())
+	}
 	if s.Spec.Model == train.Ridge && s.Spec.Lambda == 0 {
 		s.Spec.Lambda = 1 / float64(r.records) // even if a client trains on fewer
 	}
@@ -316,8 +320,21 @@ func (l *ledger) statement(b dp.Bound) string {
 // String describes the stage in one line.
 func (s *Stage) String() string {
 	var who []string
+	largest, fewest := s.SampleSize, s.Rounds
+	for _, p := range s.Participants {
+		size, rounds := s.RunOf(p)
+		largest, fewest = max(largest, size), min(fewest, rounds)
+	}
+	sizes, rounds := strconv.Itoa(s.SampleSize), strconv.Itoa(s.Rounds)
+	if largest > s.SampleSize {
+		sizes, rounds = fmt.Sprintf("%s to %d", sizes, largest), fmt.Sprintf("%s to %d", rounds, fewest)
+	}
 	for _, p := range s.Participants {
 		one := "σ = " + decimal.Exactly(p.NoiseMultiplier)
+		if largest > s.SampleSize {
+			size, _ := s.RunOf(p)
+			one += fmt.Sprintf(" (s = %d)", size)
+		}
 		if len(s.Participants) > 1 || p.Client > 0 {
 			one = fmt.Sprintf("client %d %s", p.Client, one)
 		}
@@ -326,7 +343,7 @@ func (s *Stage) String() string {
 	if len(who) > 8 {
 		who = append(who[:7], fmt.Sprintf("and %d more", len(s.Participants)-7))
 	}
-	return fmt.Sprintf("%d rounds of s = %d at C = %v, η₀ = %v: %s", s.Rounds, s.SampleSize, s.Clip, s.Eta0,
+	return fmt.Sprintf("%s rounds of s = %s at C = %v, η₀ = %v: %s", rounds, sizes, s.Clip, s.Eta0,
 		strings.Join(who, ", "))
 }
 

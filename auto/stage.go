@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -18,8 +19,8 @@ import (
 type Stage struct {
 	Task         int                 `json:"task"` // number of its task in the journal, from 0
 	Clip         float64             `json:"clip"`
-	SampleSize   int                 `json:"sample_size"`
-	Rounds       int                 `json:"rounds"` // of each client that takes part
+	SampleSize   int                 `json:"sample_size"` // the least batch size of a client; see train.Participant for larger ones
+	Rounds       int                 `json:"rounds"`      // of each client with the least batch size; the others have fewer
 	Eta0         float64             `json:"eta0"`
 	Participants []train.Participant `json:"parts"`
 	// Root is the public name of the secret from which the samples and the noise of the stage are drawn. The secret
@@ -61,7 +62,7 @@ func (s *Stage) validate(t Task) error {
 		fail("noise root = %q, must be given if randomness comes from the operating system, and only then",
 			s.Root)
 	}
-	last := -1
+	last, least := -1, len(s.Participants) == 0 // least: whether some client has the least sample size
 	for _, p := range s.Participants {
 		if p.Client <= last || p.Client >= len(t.Clients) {
 			fail("client = %d, must be in increasing order and below %d", p.Client, len(t.Clients))
@@ -71,12 +72,20 @@ func (s *Stage) validate(t Task) error {
 		if !(p.NoiseMultiplier > 0) || p.NoiseMultiplier > mostSigma {
 			fail("client %d: sigma = %v, must be in (0, %v]", p.Client, p.NoiseMultiplier, mostSigma)
 		}
+		least = least || p.SampleSize == 0
+		if own := p.SampleSize; own != 0 && (!t.Strategy.ByTheorem() || own <= s.SampleSize || own > s.SampleSize*s.Rounds) {
+			fail("client %d: sample size = %d, must be 0 or above the stage's %d, at most its %d gradients, and 0 with strategy %q",
+				p.Client, own, s.SampleSize, s.SampleSize*s.Rounds, t.Strategy)
+		}
 		if p.Records != t.Clients[p.Client].Records {
 			fail("client %d: records = %d, must be %d", p.Client, p.Records, t.Clients[p.Client].Records)
 		}
 	}
 	if len(s.Participants) == 0 {
 		fail("no client takes part")
+	}
+	if !least {
+		fail("sample size = %d, must be that of a client", s.SampleSize)
 	}
 	if n := len(t.Clients); s.trained() && (len(s.HeldOut) != n || len(s.Baseline) != n) {
 		fail("accuracies of %d clients and baselines of %d, must be of all %d", len(s.HeldOut), len(s.Baseline), n)
@@ -86,15 +95,15 @@ func (s *Stage) validate(t Task) error {
 	} else if s.trained() && n == 0 && !t.Spec.IsAccuracy() {
 		fail("held-out chances are missing, must be given for the metric %s", t.Spec.Metric)
 	}
-	least, most, furthest := 0.0, 1.0, 1.0
+	lowest, most, furthest := 0.0, 1.0, 1.0
 	if metric := t.Spec.MetricOf(); metric.Smaller() {
 		most, furthest = math.MaxFloat64, math.MaxFloat64
 	} else if metric.Regression() {
-		least, furthest = -math.MaxFloat64, math.MaxFloat64
+		lowest, furthest = -math.MaxFloat64, math.MaxFloat64
 	}
 	for _, a := range slices.Concat(s.HeldOut, s.Baseline) {
-		if !(a >= least && a <= most) {
-			fail("accuracy = %v, must be in [%g, %g]", a, least, most)
+		if !(a >= lowest && a <= most) {
+			fail("accuracy = %v, must be in [%g, %g]", a, lowest, most)
 		}
 	}
 	for _, a := range s.Chance {
@@ -123,8 +132,22 @@ func (s *Stage) root(seed uint64) string {
 	return rng.New(seed).Name().Root
 }
 
+// RunOf returns the batch size s_c of a participant, and its number of rounds T_c = ⌊K/s_c⌋. K, the number of gradients of
+// a client with the least batch size, is SampleSize·Rounds.
+func (s *Stage) RunOf(p train.Participant) (size, rounds int) {
+	size = cmp.Or(p.SampleSize, s.SampleSize)
+	return size, s.SampleSize * s.Rounds / size
+}
+
 // computed returns the expected number of gradients of all its clients.
-func (s *Stage) computed() int { return s.SampleSize * s.Rounds * len(s.Participants) }
+func (s *Stage) computed() int {
+	sum := 0
+	for _, p := range s.Participants {
+		size, rounds := s.RunOf(p)
+		sum += size * rounds
+	}
+	return sum
+}
 
 // events returns the rounds of the stage that use the account's records, with the name of each
 // participant's noise. It returns none if no client of the account takes part.
@@ -135,7 +158,8 @@ func (s *Stage) events(a Account, seed uint64) []dp.Event {
 		if !a.has(p.Client) {
 			continue
 		}
-		e := a.event(p.NoiseMultiplier, s.SampleSize, s.Rounds, 1)
+		size, rounds := s.RunOf(p)
+		e := a.event(p.NoiseMultiplier, size, rounds, 1)
 		e.Noise = dp.Noise{Name: rng.Name{Root: root, Run: p.Run}, Client: i}
 		all = append(all, e)
 	}

@@ -155,6 +155,12 @@ func TestAClientReleasesWhatItStates(t *testing.T) {
 		if err := c.affords(t.Context()); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
+		if p.Config.Own == nil {
+			continue
+		}
+		if _, err := announce("0123456789abcdef", &p, wire.MaxChunk); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("a server announces %s: %v", what, err)
+		}
 	}
 }
 

@@ -58,6 +58,9 @@ type Announcement struct {
 const protocol = 5
 
 func announce(run string, p *train.Prepared, chunk wire.Chunk) (*Announcement, error) {
+	if p.Config.Own != nil { // clients would not know their mechanisms
+		return nil, errors.New("clients have different mechanisms, must have one for all")
+	}
 	server, err := sim.NewServer(p.Config)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,8 @@ import (
 //
 // Both sides find out in these steps:
 //
-//  1. Each hello message of a client names the oldest round that the client can still send.
+//  1. In each hello message, with which it announces itself, a client names the oldest round that it can still
+//     send.
 //  2. If the server lacks an older round, the client asks again and sets the field First of the hello.
 //  3. The server answers that question only after it has read the whole stream of updates. If the round
 //     is not in the stream, it is lost, and the answer says so.

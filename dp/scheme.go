@@ -177,7 +177,7 @@ func (e Event) Batches() int {
 
 // Epochs returns the number of epochs to which the event's rounds belong, if the first round begins an epoch: Count/t
 // rounded up, with t = [Event.Batches] rounds in an epoch. So an unfinished last epoch is counted as a whole one,
-// which is safe, because it costs no more. The event must be valid.
+// which is safe, because an unfinished epoch costs no more than a whole one. The event must be valid.
 func (e Event) Epochs() int {
 	t := e.Batches()
 	return e.Count/t + min(1, e.Count%t)

@@ -46,11 +46,14 @@ type CourseEnd struct {
 // CourseStage is one stage (private training) of a Course, a run of the loop of package auto. Each of its lists has
 // one element for each client.
 type CourseStage struct {
-	SampleSize int       `json:"sample_size"` // batch size
-	Rounds     int       `json:"rounds"`      // number of rounds of the stage
-	Clip       float64   `json:"clip"`        // clipping norm
-	Eta0       float64   `json:"eta0"`        // initial step size
-	Sigma      []float64 `json:"sigma"`       // noise multiplier of each client; 0 if the client did not take part
+	SampleSize int `json:"sample_size"` // the smallest batch size of a client
+	Rounds     int `json:"rounds"`      // number of rounds of the clients with this batch size
+	// Sizes is the batch size of each client, or 0 if the client did not take part. If it is nil, all clients have
+	// SampleSize.
+	Sizes []int     `json:"sizes,omitempty"`
+	Clip  float64   `json:"clip"`  // clipping norm
+	Eta0  float64   `json:"eta0"`  // initial step size
+	Sigma []float64 `json:"sigma"` // noise multiplier of each client; 0 if the client did not take part
 	// HeldOut is the accuracy of the model after the stage, on each client's held-out records.
 	HeldOut []float64 `json:"held_out_accuracy"`
 	// Used is the fraction of its privacy budget that each client has spent after the stage.
@@ -70,8 +73,24 @@ func (c *Course) Validate(n int) error {
 			return fmt.Errorf("stage %d: %d σ, %d accuracies, %d parts of budgets in %d rounds, must be of %d "+
 				"clients, in at least one", i, len(s.Sigma), len(s.HeldOut), len(s.Used), s.Rounds, n)
 		}
+		if s.Sizes != nil && len(s.Sizes) != n {
+			return fmt.Errorf("stage %d: %d sample sizes, must be of %d clients, or none", i, len(s.Sizes), n)
+		}
+		for client, size := range s.Sizes {
+			if size < 0 || s.Sigma[client] > 0 && size < s.SampleSize {
+				return fmt.Errorf("stage %d: client %d: sample size = %d, must be at least %d", i, client, size, s.SampleSize)
+			}
+		}
 	}
 	return nil
+}
+
+// run returns the batch size and the number of rounds of a client, or those of the stage if the client did not take part.
+func (s *CourseStage) run(client int) (size, rounds int) {
+	if s.Sizes == nil || s.Sigma[client] == 0 {
+		return s.SampleSize, s.Rounds
+	}
+	return s.Sizes[client], s.SampleSize * s.Rounds / s.Sizes[client]
 }
 
 // satisfied reports whether the client has its target accuracy after a stage.

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -33,5 +34,27 @@ func TestReturnsOfACourse(t *testing.T) {
 	}
 	if err := (&Course{Clients: make([]CourseEnd, 1), Stages: []CourseStage{{Rounds: 1}}}).Validate(1); err == nil {
 		t.Error("a stage without the client's σ was accepted")
+	}
+}
+
+// The table of a course has the batch size and the rounds of each client that took part: T = ⌊K/s⌋ for its own s.
+func TestCourseOfOwnSizes(t *testing.T) {
+	course := Course{Clients: make([]CourseEnd, 3), Stages: []CourseStage{{SampleSize: 4, Rounds: 10, Sizes: []int{4, 0, 9},
+		Sigma: []float64{3, 0, 1}, HeldOut: make([]float64, 3), Used: make([]float64, 3)}}}
+	if err := course.Validate(3); err != nil {
+		t.Fatal(err)
+	}
+	table := CourseTable("paper", make([]CourseClient, 3), []Course{course})
+	for i, want := range []string{"10,4,10", "10,4,10", "10,9,4"} { // rounds so far, size, rounds
+		if got := strings.Join(table[i+1][3:6], ","); got != want {
+			t.Errorf("client %d: %s, want %s", i, got, want)
+		}
+	}
+	for want, sizes := range map[string][]int{"2 sample sizes": {4, 9}, "client 2: sample size = 3": {4, 0, 3},
+		"client 0: sample size = 0": {0, 0, 9}, "client 1: sample size = -1": {4, -1, 9}} {
+		course.Stages[0].Sizes = sizes
+		if err := course.Validate(3); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", sizes, err, want)
+		}
 	}
 }

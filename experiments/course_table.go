@@ -26,8 +26,9 @@ func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]
 				if s.Sigma[i] > 0 {
 					sigma = decimal.Exactly(s.Sigma[i])
 				}
+				size, own := s.run(i)
 				table = append(table, []string{strconv.Itoa(seed + 1), strategy, strconv.Itoa(number),
-					strconv.Itoa(rounds), strconv.Itoa(s.SampleSize), strconv.Itoa(s.Rounds), report.Number(s.Clip),
+					strconv.Itoa(rounds), strconv.Itoa(size), strconv.Itoa(own), report.Number(s.Clip),
 					report.Number(s.Eta0), strconv.Itoa(i), decimal.Exactly(client.Epsilon),
 					report.Number(client.Accuracy),
 					strconv.FormatBool(s.Sigma[i] > 0), sigma, report.Number(s.HeldOut[i]),

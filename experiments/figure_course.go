@@ -184,6 +184,7 @@ func WriteCourse(dir, command, caption string, r LoopRequest, c Course, source *
 		Drawing: results.Drawing{Formats: []string{"png"}}}, []*train.Source{source}, 0)
 }
 
+// courseSpec is the key of a stored course. Kind changes when loops plan other stages, so that no older course is used.
 type courseSpec struct {
 	Kind    string      `json:"kind"`
 	Request LoopRequest `json:"request"`
@@ -195,7 +196,7 @@ func (f *figureConfig) courseCell(r LoopRequest) (pool.Cell, error) {
 		return pool.Cell{}, errors.New("loop = nil, must be given: the figure shows its course")
 	}
 	return pool.Cell{
-		Spec:    courseSpec{Kind: "course", Request: r, Data: f.source.Hash()},
+		Spec:    courseSpec{Kind: "course of own sizes", Request: r, Data: f.source.Hash()},
 		Code:    r.Train.CodeVersion(),
 		Kernels: r.Train.Kernels(),
 		Cost:    func(workers int) (train.Cost, error) { return pool.CostOf(f.source, r.Train, 1, workers) },

@@ -92,8 +92,8 @@ const (
 	minGridTestSeeds, maxGridTestSeeds = 2, 100
 )
 
-// CheckGridTimes returns an error if times is not in [1, 1000]. times is an argument of [AgainstGrid]: how many times
-// the arithmetic of a search for a proposal the grid may cost at least.
+// CheckGridTimes returns an error if times, an argument of [AgainstGrid], is not in [1, 1000]. The trainings of the
+// grid take at least times as much arithmetic as the search for the proposal.
 func CheckGridTimes(times float64) error {
 	if !(times >= minGridTimes && times <= maxGridTimes) {
 		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)

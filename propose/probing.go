@@ -10,9 +10,9 @@ import (
 	"proactivedp/data"
 )
 
-// Probing says which data the search uses: on them it runs proxies, cheaper trainings that predict the accuracy of
-// full ones. This decides what a proposal reveals about the user's records, which the report's statement about
-// privacy says.
+// Probing says on which data the search runs its proxies (cheaper trainings that predict the accuracy of full ones):
+// on the data of the later training, or on other data. So it decides what a proposal reveals about the user's
+// records. The field Probe.Statement of the report describes that.
 type Probing string
 
 // These are the values of [Probing]: whose data the search uses.

@@ -32,7 +32,6 @@ type Client struct {
 	rows    data.Subset
 	drawing models.Stochastic // the model, if its gradients are random; else nil
 	delay   Delay
-	sched   *schedule
 	root    *rng.Root
 	compute Substitute
 	adapt   Adapt
@@ -73,14 +72,16 @@ type clientState struct {
 	i      int       // the current round
 	busy   bool      // whether a round is under way, between Begin and Finish or Abort
 	size   int       // expected sample size of the newest round that began
-	lag    int       // i − k when the newest round began
+	lag    int       // i − k when the newest round began (see Client.Lag)
 	pace   pace      // how fast it has been, if it adapts
 	ledger dp.Ledger // without the name of its noise: that is the root's name
 }
 
 // newClient returns a client that starts from the default global model and becomes one of
 // its readers.
-func newClient(id int, cfg *Config, s *schedule, h *rng.Heads, initial *Vector, letGo func(*Vector)) *Client {
+func newClient(id int, cfg *Config, f frame, h *rng.Heads, initial *Vector, letGo func(*Vector)) *Client {
+	before := f.sched.before // Υ counts the rounds of Config.Mechanism
+	f = f.of(id)
 	drawing, _ := cfg.Model.(models.Stochastic)
 	nominal := 0.0 // used only by clients that adapt; else Timing may be invalid
 	if cfg.Adapt != 0 {
@@ -91,9 +92,9 @@ func newClient(id int, cfg *Config, s *schedule, h *rng.Heads, initial *Vector, 
 		compute = (*Client).Release
 	}
 	return &Client{
-		frame: cfg.frame().of(id), id: id, compute: compute, rows: cfg.Rows[id], drawing: drawing,
-		delay: permitted(cfg.Delay, id, s.before), adapt: cfg.Adapt, nominal: nominal,
-		sched: s, root: cfg.Roots.Clients[id], letGo: letGo, samples: h,
+		frame: f, id: id, compute: compute, rows: cfg.Rows[id], drawing: drawing,
+		delay: permitted(cfg.Delay, id, before), adapt: cfg.Adapt, nominal: nominal,
+		root: cfg.Roots.Clients[id], letGo: letGo, samples: h,
 		state: clientState{shared: initial},
 	}
 }
@@ -106,13 +107,17 @@ func (s *clientState) w() []float32 {
 	return s.own
 }
 
-// Done reports whether the client has finished its T rounds.
-func (c *Client) Done() bool { return c.state.i == c.rounds }
+// Done reports whether the client has finished its T rounds (T_c, if clients have their own sizes).
+func (c *Client) Done() bool { return c.state.i == c.sched.rounds }
 
 // CanBegin reports whether the client may start its next round now. No round may be under way, rounds must be left,
 // and the permissible delay must allow the next round i with the newest global model that the client has.
-func (c *Client) CanBegin() bool {
-	return !c.state.busy && !c.Done() && c.delay.Permits(c.state.k, c.state.i)
+func (c *Client) CanBegin() bool { return !c.state.busy && !c.Done() && c.permits() }
+
+// permits reports whether the permissible delay allows the current round, which is not the last.
+func (c *Client) permits() bool {
+	at := c.sched.begins(c.state.i)
+	return c.delay.Permits(min(c.state.k, at), at)
 }
 
 // Begin starts the next round. It panics if CanBegin is false.
@@ -122,7 +127,7 @@ func (c *Client) Begin() {
 	}
 	s := &c.state
 	s.busy = true
-	s.lag = s.i - s.k
+	s.lag = max(0, c.sched.begins(s.i)-s.k)
 	s.size = c.mech.Sizes.At(s.i)
 	if c.adapt != 0 {
 		s.size = c.adapt.size(s.size, c.mech.DatasetSize, c.nominal, s.pace)
@@ -229,7 +234,8 @@ func (c *Client) Newest() int { return c.state.k }
 
 // Lag returns i − k for the newest round i that the client has begun, where k is the number of the newest global
 // model that the client had at that time. That model contains all updates of the rounds below k, so Lag says by how
-// many rounds it was behind.
+// many rounds it was behind. If clients have their own sizes, i is the first round of the clients with the most rounds
+// whose place the round takes, and Lag is 0 if k is larger.
 func (c *Client) Lag() int { return c.state.lag }
 
 // Ledger returns a copy of the client's ledger: all its finished rounds as events for an accountant, with the name of
@@ -334,6 +340,9 @@ func (c *Client) Finish(u []float32) Update {
 //     it has rounds 0 to 3 of every client, and this client has not finished round 3. So k is never
 //     above Round, unless the client was expelled or somebody else sent rounds in its name.
 //
+// If clients have their own sizes, k counts the rounds of the clients with the most rounds. k is at most the last round
+// whose place the client's current round takes, or T if the client is done.
+//
 // v̂_k may lack updates that the client has sent and the server has not yet received, of rounds from k on.
 // After step 4, ŵ lacks these steps too, until a later broadcast has them. The server loses nothing.
 func (c *Client) Receive(k int, v *Vector) error {
@@ -344,9 +353,9 @@ func (c *Client) Receive(k int, v *Vector) error {
 	if v == nil {
 		return fmt.Errorf("client %d in round %d: broadcast k = %d has no vector", c.id, s.i, k)
 	}
-	if k < 0 || k > s.i || len(v.X) != c.params {
+	if most := c.sched.ends(s.i); k < 0 || k > most || len(v.X) != c.params {
 		return fmt.Errorf("client %d in round %d: broadcast k = %d of %d parameters, must be in [0, %d], of %d",
-			c.id, s.i, k, len(v.X), s.i, c.params)
+			c.id, s.i, k, len(v.X), most, c.params)
 	}
 	if invariants {
 		defer c.assertReceived(k, s.k)
@@ -402,13 +411,13 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 	rounds, ok := 0, true
 	for _, e := range ledger.Events() {
 		if rounds, ok = decimal.Sum(rounds, e.Count); !ok {
-			return fail("rounds in the ledger, such as %d of one size, must be at most %d together", e.Count, c.rounds)
+			return fail("rounds in the ledger, such as %d of one size, must be at most %d together", e.Count, c.sched.rounds)
 		}
 	}
-	if c.state.busy || rounds < c.state.i || rounds > c.rounds {
+	if c.state.busy || rounds < c.state.i || rounds > c.sched.rounds {
 		return fail("it is in round %d (under way: %v), the ledger counts %d rounds, must be in [%d, %d], between "+
 			"rounds",
-			c.state.i, c.state.busy, rounds, c.state.i, c.rounds)
+			c.state.i, c.state.busy, rounds, c.state.i, c.sched.rounds)
 	}
 	for _, e := range ledger.Events() {
 		if whole := c.mech.EventOf(e.SampleSize); !e.Alike(whole) {
@@ -419,8 +428,8 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 				c.noise())
 		}
 	}
-	if k < c.state.k || k > rounds || len(v.X) != c.params {
-		return fail("broadcast k = %d of %d parameters, must be in [%d, %d], of %d", k, len(v.X), c.state.k, rounds,
+	if most := c.sched.ends(rounds); k < c.state.k || k > most || len(v.X) != c.params {
+		return fail("broadcast k = %d of %d parameters, must be in [%d, %d], of %d", k, len(v.X), c.state.k, most,
 			c.params)
 	}
 	own := ledger.Named(dp.Noise{})

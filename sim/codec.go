@@ -20,19 +20,40 @@ type stateCodec struct {
 type frame struct {
 	params  int // the length of every vector
 	clients int
-	rounds  int
-	mech    *dp.Mechanism
-	own     []dp.Mechanism // each client's mechanism; if nil, all have mech
+	rounds  int // T, the most rounds of a client
+	// mech and sched are those of one client or, outside of its state, of Config.Mechanism.
+	mech   *dp.Mechanism
+	sched  *schedule
+	own    []dp.Mechanism // each client's mechanism; if nil, all have mech
+	scheds []*schedule    // each client's schedule; if nil, all have sched
 	// momentum is M; if it is 0, a server has no velocity.
 	momentum float32
 }
 
-// of returns the frame of one client's state, with its mechanism.
+// of returns the frame of one client's state, with its mechanism and its schedule.
 func (f frame) of(client int) frame {
 	if client < len(f.own) {
 		f.mech = &f.own[client]
 	}
+	f.sched = f.schedOf(client)
 	return f
+}
+
+// schedOf returns the schedule of one client.
+func (f *frame) schedOf(client int) *schedule {
+	if client < len(f.scheds) {
+		return f.scheds[client]
+	}
+	return f.sched
+}
+
+// gradients returns the least number of gradients of a client that v̂_k contains.
+func (f *frame) gradients(k int) int {
+	least := f.sched.gradients(k)
+	for _, s := range f.scheds {
+		least = min(least, s.gradients(s.contained(k)))
+	}
+	return least
 }
 
 func newWriter(f frame, w io.Writer) *stateCodec {

@@ -21,16 +21,18 @@ type Config struct {
 	Partition data.Partition // how the records were divided, and so whether clients share records
 	Mechanism dp.Mechanism   // the mechanism of every client; DatasetSize = N_c
 	// Own has a separate mechanism for each client. If it is nil, all clients have Mechanism. The elements
-	// of Own may differ from Mechanism in clipping norm and noise, but not in sizes, sampling, adjacency
-	// or exactness. The accounting allows only one mechanism for each run number of a root, so with Own
-	// each client needs its own run number.
+	// of Own may differ from Mechanism in clipping norm, noise and constant sizes (dp.ConstantSizes), but not in
+	// sizes that vary, sampling, adjacency or exactness. If sizes differ, so do the clients' numbers of rounds, see
+	// RunOf; Mechanism must have the sizes of a client with the most rounds. Υ and the numbers of broadcasts count its T
+	// rounds: round i of a client with T_c rounds takes the place of rounds from ⌊i·T/T_c⌋ on. The accounting allows only one
+	// mechanism for each run number of a root, so with Own each client needs its own run number.
 	Own []dp.Mechanism
 	// Initial is the initial global model v̂_0, of the model's length, such as the final model of another
 	// run. If it is nil, the run begins with the model's default. It is sent to all clients, so it is
 	// public.
 	Initial []float32
 	// GradComps is K, the gradient computations per client. T is the largest number of rounds whose batch sizes add up
-	// to at most K.
+	// to at most K. A client c with its own sizes has its own number of rounds T_c.
 	GradComps int
 	Delay     Delay // the permissible delay Υ
 	Steps     StepSize
@@ -78,7 +80,11 @@ func (c *Config) FLOPs() float64 {
 // work returns about how many operations a round of the mean sample size takes.
 func (c *Config) work() float64 {
 	run := c.Run()
-	return c.FLOPs() * float64(run.Computed) / float64(run.Rounds)
+	rounds, gradients := float64(run.Rounds), float64(run.Computed)
+	if c.ownSizes() {
+		rounds, gradients = c.Total()
+	}
+	return c.FLOPs() * gradients / rounds
 }
 
 // Computing returns how many rounds, of different clients, Virtual computes at the same time with the settings p. It
@@ -97,21 +103,58 @@ func (c *Config) Computing(p Perf) int {
 // Clients returns the number of clients n.
 func (c *Config) Clients() int { return len(c.Rows) }
 
-// Run returns numbers that are equal for all clients: the number of rounds T, the number of gradients that these
-// rounds compute, the number of gradients of GradComps that are left over because they are too few for another round,
-// and the largest batch size.
+// Run returns the rounds of Mechanism: the number of rounds T, the number of gradients that these rounds compute, the
+// number of gradients of GradComps that are left over because they are too few for another round, and the largest
+// batch size. They are equal for all clients, unless clients have their own sizes. Then T is the largest number of
+// rounds of any client, and RunOf returns the numbers of one client.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
-func (c *Config) frame() frame {
-	return frame{
-		params: c.Model.NumParams(), clients: c.Clients(), rounds: c.Run().Rounds, mech: &c.Mechanism,
-		own: c.Own, momentum: float32(c.Momentum),
+// RunOf returns what Run returns, for the sizes of one client, 0 ≤ client < n.
+func (c *Config) RunOf(client int) dp.Run { return dp.Cut(c.mechanism(client).Sizes, c.GradComps) }
+
+// mechanism returns the mechanism of one client.
+func (c *Config) mechanism(client int) *dp.Mechanism {
+	if client < len(c.Own) {
+		return &c.Own[client]
 	}
+	return &c.Mechanism
+}
+
+// ownSizes reports whether some client has other sizes than Mechanism. Config.Own may be invalid.
+func (c *Config) ownSizes() bool {
+	return slices.ContainsFunc(c.Own, func(m dp.Mechanism) bool { return !sameSizes(m.Sizes, c.Mechanism.Sizes) })
+}
+
+// sameSizes reports whether a and b are the same sequence. Each may be nil.
+func sameSizes(a, b dp.Sizes) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return a.String() == b.String()
+}
+
+// Total returns the number of rounds of all clients together, and the number of gradients that they compute.
+func (c *Config) Total() (rounds, gradients float64) {
+	if !c.ownSizes() {
+		run, n := c.Run(), float64(c.Clients())
+		return n * float64(run.Rounds), n * float64(run.Computed)
+	}
+	for i := range c.Own {
+		run := c.RunOf(i)
+		rounds, gradients = rounds+float64(run.Rounds), gradients+float64(run.Computed)
+	}
+	return rounds, gradients
 }
 
 // LargestSample returns the largest expected sample size (batch size) that a round can have, in records.
 func (c *Config) LargestSample() int {
-	return c.Adapt.largest(c.Run().Max, c.Mechanism.DatasetSize)
+	largest := c.Adapt.largest(c.Run().Max, c.Mechanism.DatasetSize)
+	if c.ownSizes() {
+		for i := range c.Own {
+			largest = max(largest, c.RunOf(i).Max)
+		}
+	}
+	return largest
 }
 
 // MaxClients is the largest number of clients of a run. MaxClientParams limits the number of clients times the number
@@ -133,7 +176,7 @@ type Observer func(Broadcast)
 type Broadcast struct {
 	K int // the number k of the global model
 	// GradComps is the number of gradients of one client in the rounds below K, by the mechanism's sizes. V contains
-	// at least so many gradients of each client.
+	// at least so many gradients of each client. If clients have their own sizes, it is the least number that V contains.
 	GradComps int
 	At        Time      // the time on the virtual clock; 0 in Hogwild
 	V         []float32 // v̂_k itself: do not keep or change it
@@ -143,7 +186,7 @@ type Broadcast struct {
 // released rounds.
 type Result struct {
 	Params  []float32 // the final global model
-	Run     dp.Run    // the rounds of each client, and the gradients of Config.GradComps that were too few for another round
+	Run     dp.Run    // what Config.Run returns: the rounds of each client, unless clients have their own sizes
 	Updates int       // number of updates, of all clients together, that the server applied
 	Ledgers []dp.Ledger
 	// Staleness counts the rounds of all clients by their lag: by how many rounds the client's global model was

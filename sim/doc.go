@@ -48,6 +48,12 @@
 // clients, it broadcasts v as v̂_k. If one update completes several k, it broadcasts only the
 // newest.
 //
+// Clients may have their own sample sizes (Config.Own), and so different numbers of rounds T_c. η̄_i is then the step size
+// of the client's own round i. Let T be the largest T_c. So that all clients are equally far with their training, round i
+// of client c takes the place of rounds ⌊i·T/T_c⌋ to ⌊(i+1)·T/T_c⌋ − 1 of the clients with the most rounds. k and Υ count
+// these T rounds: a client may begin a round if Υ allows the first of them, and v̂_k contains the round if all of them are
+// below k.
+//
 // A broadcast that arrives during a round does not change the sum that is being computed: at the end
 // of the round ŵ ← v̂_k − η̄_i·U. A broadcast that is older than the newest one received is dropped.
 //

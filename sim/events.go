@@ -97,7 +97,7 @@ func (v *Virtual) broadcast() {
 	shared := v.vectors.get(len(v.clients))
 	copy(shared.X, v.server.Model())
 	if v.observe != nil {
-		v.observe(Broadcast{K: k, GradComps: v.sched.gradients(k), At: v.now, V: shared.X})
+		v.observe(Broadcast{K: k, GradComps: v.frame.gradients(k), At: v.now, V: shared.X})
 	}
 	v.note(BroadcastSent, AllClients, k, true)
 	if v.cfg.Timing.Downlink.Kind == clock.Constant && !v.unreliable {

@@ -79,14 +79,14 @@ func (x *explorer) checkClient(w *world, client int) error {
 		return violated(InvariantLedgers, "client %d finished %d rounds, but it is at round %d, and its ledger counts %d",
 			client, i, c.i, rounds)
 	}
-	permitted, away := x.Tau < 0 || k >= i-x.Tau, w.run.stations[client].away
+	permitted, away := x.Tau < 0 || k >= x.begins(client, i)-x.Tau, w.run.stations[client].away
 	switch {
 	case c.busy && away:
 		return violated(InvariantAbsent, "client %d computes round %d", client, i)
 	case c.busy && !permitted:
 		return violated(InvariantPermitted,
 			"client %d computes round %d, the newest broadcast that it received is v̂_%d", client, i, k)
-	case !c.busy && !away && permitted && i < x.Rounds:
+	case !c.busy && !away && permitted && i < x.rounds(client):
 		return violated(InvariantWakeUp, "client %d does not compute round %d, although it received v̂_%d", client, i,
 			k)
 	}
@@ -128,8 +128,8 @@ func (x *explorer) checkChange(before, after *world, m move, client int) error {
 			return violated(InvariantPromised, "client %d computes round %d after v̂_%d without %s", client, is.i, k,
 				x.names(missing))
 		}
-		if is.lag != is.i-k {
-			return violated(InvariantMeasured, "client %d measured a lag of %d rounds, it was %d", client, is.lag, is.i-k)
+		if lag := max(0, x.begins(client, is.i)-k); is.lag != lag {
+			return violated(InvariantMeasured, "client %d measured a lag of %d rounds, it was %d", client, is.lag, lag)
 		}
 	}
 	return nil
@@ -167,7 +167,7 @@ func (x *explorer) checkReaders(w *world) error {
 // checkEnd tests a state in which nothing more can happen.
 func (x *explorer) checkEnd(w *world) error {
 	for client, i := range w.finished {
-		if i < x.Rounds {
+		if i < x.rounds(client) {
 			return violated(InvariantNoDeadlock, "nothing is under way, but client %d has not done round %d", client, i)
 		}
 	}

@@ -25,7 +25,7 @@ var planted = []struct {
 	},
 	{
 		"the server broadcasts before a client's update is in", "server.go",
-		"*s.waiting(int32(s.k)) == 0", "*s.waiting(int32(s.k)) <= 1", InvariantComplete,
+		"*s.waiting(s.k) == 0", "*s.waiting(s.k) <= 1", InvariantComplete,
 	},
 	{
 		"the server does not see that a round is complete", "server.go",
@@ -112,8 +112,28 @@ var planted = []struct {
 		"s.ledger.Record(c.mech.EventOf(s.size))\n\ts.ledger.Record(c.mech.EventOf(s.size))", InvariantLedgers,
 	},
 	{
+		"a client does as many rounds as the others", "client.go",
+		"return c.state.i == c.sched.rounds", "return c.state.i == c.rounds", InvariantNoFailure,
+	},
+	{
+		"a client refuses broadcasts that come during a long round", "client.go",
+		"if most := c.sched.ends(s.i); k < 0", "if most := s.i; k < 0", InvariantNoFailure,
+	},
+	{
+		"the server waits for the end of a long round from its beginning", "steps.go",
+		"return s.begins(i+1) - 1", "return s.begins(i)", InvariantComplete,
+	},
+	{
+		"the server does not wait for the end of a long round", "steps.go",
+		"return s.begins(i+1) - 1", "return s.begins(i + 1)", InvariantComplete,
+	},
+	{
+		"the server waits for a client that is done", "steps.go",
+		"		return s.most\n", "		return s.begins(i - 1)\n", InvariantComplete,
+	},
+	{
 		"staleness is measured at the end of the round", "client.go",
-		"	s.lag = s.i - s.k\n", "", InvariantMeasured,
+		"	s.lag = max(0, c.sched.begins(s.i)-s.k)\n", "", InvariantMeasured,
 	},
 }
 

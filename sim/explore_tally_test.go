@@ -35,7 +35,12 @@ func (tally) Predict([]int32, []float32, data.Batch, models.Scratch) {}
 
 // config returns the configuration of the run that is explored.
 func (e Exploration) config() *Config {
-	d := &data.Dataset{Features: 1, Classes: 2, Label: []int32{0, 1}, Start: []int{0, 0, 0}}
+	n := max(2, e.Rounds) // records, as many as the largest sample size
+	d := &data.Dataset{Features: 1, Classes: 2, Label: make([]int32, n), Start: make([]int, n+1)}
+	rows := make([]int32, n)
+	for i := range rows {
+		rows[i] = int32(i)
+	}
 	var delay Delay = Unlimited{}
 	if e.Tau >= 0 {
 		delay = AtMost(e.Tau)
@@ -45,13 +50,13 @@ func (e Exploration) config() *Config {
 	if e.Momentum {
 		momentum = 0.5
 	}
-	return &Config{
+	c := &Config{
 		Model:     tally{e.Clients * e.Rounds},
-		Rows:      slices.Repeat([]data.Subset{{Data: d, Rows: []int32{0, 1}}}, e.Clients),
+		Rows:      slices.Repeat([]data.Subset{{Data: d, Rows: rows}}, e.Clients),
 		Partition: data.Replicate,
 		Mechanism: dp.Mechanism{
 			Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 1,
-			NoiseMultiplier: 0, DatasetSize: 2, Sizes: dp.ConstantSizes(1),
+			NoiseMultiplier: 0, DatasetSize: n, Sizes: dp.ConstantSizes(1),
 		},
 		GradComps: e.Rounds,
 		Delay:     delay,
@@ -67,6 +72,20 @@ func (e Exploration) config() *Config {
 			return nil
 		},
 	}
+	if e.Short > 0 { // ⌊K/s⌋ is Rounds for s = Short, and Short for s = Rounds
+		c.GradComps, c.Mechanism.Sizes = e.Rounds*e.Short, dp.ConstantSizes(e.Short)
+		c.Own = slices.Repeat([]dp.Mechanism{c.Mechanism}, e.Clients)
+		c.Own[0].Sizes = dp.ConstantSizes(e.Rounds)
+	}
+	return c
+}
+
+// rounds returns the number of rounds of a client.
+func (e *Exploration) rounds(client int) int {
+	if client == 0 && e.Short > 0 {
+		return e.Short
+	}
+	return e.Rounds
 }
 
 // updates is a set of updates: bit client·T + round.
@@ -79,12 +98,17 @@ const maxTally, maxHeavyTally = 32, 24
 // update returns the set of one update.
 func (e *Exploration) update(client, round int) updates { return 1 << (client*e.Rounds + round) }
 
-// before returns the set of all updates of rounds < k.
+// begins returns the place of a client's round among the rounds of the clients that have the most.
+func (e *Exploration) begins(client, round int) int { return round * e.Rounds / e.rounds(client) }
+
+// before returns the set of all updates that v̂_k must have: of rounds whose places are below k.
 func (e *Exploration) before(k int) updates {
 	var set updates
 	for c := range e.Clients {
-		for i := range k {
-			set |= e.update(c, i)
+		for i := range e.rounds(c) {
+			if e.begins(c, i+1) <= k {
+				set |= e.update(c, i)
+			}
 		}
 	}
 	return set

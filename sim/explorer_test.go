@@ -11,6 +11,7 @@ import (
 type Exploration struct {
 	Clients int // number of clients, in [1, 5]
 	Rounds  int // rounds of each client; Clients × Rounds is in [1, 32]
+	Short   int // rounds of client 0, if it has fewer than the others, because its sample size is larger; else 0
 	Tau     int // τ of Υ(k, i) ⇔ k ≥ i − τ; if negative, Υ is always true
 	// Momentum gives the server a momentum of ½. Clients × Rounds is then at most 24.
 	Momentum bool
@@ -65,6 +66,9 @@ func (e Exploration) validate() error {
 	if e.Rounds < 1 || e.Rounds > most/max(e.Clients, 1) {
 		errs = append(errs, fmt.Errorf("clients × rounds = %d × %d, must be in [1, %d]", e.Clients, e.Rounds,
 			most))
+	}
+	if e.Short < 0 || e.Short > e.Rounds {
+		errs = append(errs, fmt.Errorf("short = %d, must be in [0, %d]", e.Short, e.Rounds))
 	}
 	f := e.Faults
 	if least, most := min(f.Duplicates, f.Losses, f.Leaves), max(f.Duplicates, f.Losses, f.Leaves); least < 0 ||

@@ -45,8 +45,8 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 		// The server has one broadcast too, so there are never more than this.
 		returned: make(chan *Vector, broadcastsPerClient*cfg.Clients()+1),
 	}
-	server, clients, sched := cfg.newMachines(h.put)
-	h.server, h.sched = server, sched
+	server, clients := cfg.newMachines(h.put)
+	h.server = server
 	goroutines := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
 	for _, c := range clients {
 		h.nodes = append(h.nodes,
@@ -83,7 +83,6 @@ func guard(who string, f func() error) (err error) {
 // hogwild holds the channels of one run.
 type hogwild struct {
 	server     *Server
-	sched      *schedule
 	observe    Observer
 	params     int
 	nodes      []*node
@@ -270,7 +269,7 @@ func (h *hogwild) broadcast() {
 	b := broadcast{h.server.K(), v}
 	copy(v.X, h.server.Model())
 	if h.observe != nil {
-		h.observe(Broadcast{K: b.k, GradComps: h.sched.gradients(b.k), V: v.X})
+		h.observe(Broadcast{K: b.k, GradComps: h.server.frame.gradients(b.k), V: v.X})
 	}
 	atomic.StoreInt32(&v.readers, int32(len(h.nodes)))
 	for _, n := range h.nodes {

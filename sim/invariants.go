@@ -75,23 +75,24 @@ func (s *Server) assertReceived(u Update, had bool, updates, k int) {
 	if st.k == k {
 		return
 	}
-	in, least := 0, int32(s.sched.rounds)
+	in, least := 0, s.frame.rounds
 	for i := range st.clients {
 		p := &st.clients[i]
 		in += int(p.next) + len(p.ahead)
 		if !s.expelled(i) {
-			least = min(least, p.next)
+			least = min(least, s.frame.schedOf(i).ends(int(p.next)))
 		}
 	}
 	assert(st.applied == in, InvariantOnce, "%d updates applied, %d recorded", st.applied, in)
-	assert(st.k == int(least), InvariantComplete, "k = %d, but the server has all rounds below %d of all clients", st.k, least)
+	assert(st.k == least, InvariantComplete, "k = %d, but the server has all rounds below %d of all clients", st.k, least)
 }
 
 // assertBegun checks a client whose round has just begun.
 func (c *Client) assertBegun() {
 	s := &c.state
-	assert(c.delay.Permits(s.k, s.i), InvariantPermitted, "client %d begins round %d with v̂_%d", c.id, s.i, s.k)
-	assert(s.lag == s.i-s.k, InvariantMeasured, "client %d measured a lag of %d rounds, it was %d", c.id, s.lag, s.i-s.k)
+	assert(c.permits(), InvariantPermitted, "client %d begins round %d with v̂_%d", c.id, s.i, s.k)
+	lag := max(0, c.sched.begins(s.i)-s.k)
+	assert(s.lag == lag, InvariantMeasured, "client %d measured a lag of %d rounds, it was %d", c.id, s.lag, lag)
 }
 
 // assertFinished checks a client whose round has just ended.
@@ -132,17 +133,21 @@ func poison(x []float32) {
 
 // assertEnded checks the server and all clients at the end of training.
 func assertEnded(server *Server, clients []*Client, staleness Staleness) {
-	rounds, largest := server.sched.rounds, 0
-	assert(server.state.applied == rounds*len(clients), InvariantOnce, "%d updates applied of %d clients and %d rounds",
-		server.state.applied, len(clients), rounds)
+	all, largest := 0, 0
 	for _, c := range clients {
+		all += c.sched.rounds
+	}
+	assert(server.state.applied == all, InvariantOnce, "%d updates applied of %d clients with %d rounds together",
+		server.state.applied, len(clients), all)
+	for _, c := range clients {
+		rounds := c.sched.rounds
 		assert(c.Done() && !c.state.busy, InvariantNoDeadlock, "client %d is at round %d of %d", c.id, c.state.i,
 			rounds)
 		assert(c.state.ledger.Run().Rounds == rounds, InvariantLedgers,
 			"the ledger of client %d counts %d rounds of %d", c.id, c.state.ledger.Run().Rounds, rounds)
 		tau, bounded := largestLag(c.delay)
 		if !bounded {
-			tau = rounds
+			tau = c.rounds
 		}
 		largest = max(largest, tau)
 	}
@@ -152,6 +157,5 @@ func assertEnded(server *Server, clients []*Client, staleness Staleness) {
 	for _, n := range staleness {
 		measured += n
 	}
-	assert(measured == rounds*len(clients), InvariantMeasured, "the lag of %d rounds was measured, there were %d",
-		measured, rounds*len(clients))
+	assert(measured == all, InvariantMeasured, "the lag of %d rounds was measured, there were %d", measured, all)
 }

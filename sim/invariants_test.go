@@ -10,7 +10,7 @@ import (
 // Each assertion fails if its invariant is broken.
 func TestAssertionsFail(t *testing.T) {
 	machines := func() (*Server, *Client) {
-		server, clients, _ := handDriven(2, 2, AtMost(1)).newMachines(kept)
+		server, clients := handDriven(2, 2, AtMost(1)).newMachines(kept)
 		return server, clients[0]
 	}
 	update := Update{Client: 0, Round: 0, U: make([]float32, 4)}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"proactivedp/data"
+	"proactivedp/dp"
 	"proactivedp/rng"
 )
 
@@ -30,10 +31,14 @@ func NewServer(cfg *Config) (*Server, error) {
 	if err := cfg.made(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(cfg.checkShared(), cfg.Roots.checkRun()); err != nil {
+	errs := []error{cfg.checkShared(), cfg.Roots.checkRun()}
+	if cfg.Mechanism.Sizes != nil { // the next check needs them
+		errs = append(errs, cfg.checkOwn())
+	}
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return newServer(cfg.frame(), cfg.newSchedule(), cfg.InitialModel()), nil
+	return newServer(cfg.frame(), cfg.InitialModel()), nil
 }
 
 // NewClient returns client number id, 0 ≤ id < n, at the start of a run. For its use see [NewServer]. letGo may be
@@ -51,6 +56,9 @@ func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 		errs = append(errs, cfg.Roots.checkClient(id), cfg.checkRows(id),
 			cfg.Partition.Check([]data.Subset{cfg.Rows[id]}))
 	}
+	if cfg.Mechanism.Sizes != nil { // the next check needs them
+		errs = append(errs, cfg.checkOwn())
+	}
 	if cfg.Adapt != 0 {
 		errs = append(errs, cfg.Adapt.Validate(), cfg.Timing.Validate(cfg.Clients()))
 	}
@@ -60,24 +68,46 @@ func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 	if letGo == nil {
 		letGo = func(*Vector) {}
 	}
-	return newClient(id, cfg, cfg.newSchedule(), new(rng.Heads), &Vector{X: cfg.InitialModel(), readers: 1}, letGo), nil
+	return newClient(id, cfg, cfg.frame(), new(rng.Heads), &Vector{X: cfg.InitialModel(), readers: 1}, letGo), nil
 }
 
 // newMachines returns the server and the clients at the start of a run in one process. All clients
 // read the same default global model.
-func (c *Config) newMachines(letGo func(*Vector)) (*Server, []*Client, *schedule) {
-	sched := c.newSchedule()
+func (c *Config) newMachines(letGo func(*Vector)) (*Server, []*Client) {
+	f := c.frame()
 	initial := &Vector{X: c.InitialModel(), readers: int32(c.Clients())}
 	clients, samples := make([]*Client, c.Clients()), rng.NewManyHeads(c.Clients())
 	for i := range clients {
-		clients[i] = newClient(i, c, sched, samples.Of(i), initial, letGo)
+		clients[i] = newClient(i, c, f, samples.Of(i), initial, letGo)
 	}
-	return newServer(c.frame(), sched, initial.X), clients, sched
+	return newServer(f, initial.X), clients
 }
 
-func (c *Config) newSchedule() *schedule {
+// frame returns the frame of all machines of the configuration. Clients of equal sizes share a schedule.
+func (c *Config) frame() frame {
+	f := frame{
+		params: c.Model.NumParams(), clients: c.Clients(), rounds: c.Run().Rounds, mech: &c.Mechanism,
+		sched: c.newSchedule(&c.Mechanism), own: c.Own, momentum: float32(c.Momentum),
+	}
+	if !c.ownSizes() {
+		return f
+	}
+	made := map[string]*schedule{c.Mechanism.Sizes.String(): f.sched}
+	f.scheds = make([]*schedule, len(c.Own))
+	for i := range c.Own {
+		sizes := c.Own[i].Sizes.String()
+		if made[sizes] == nil {
+			made[sizes] = c.newSchedule(&c.Own[i])
+			made[sizes].most = f.rounds
+		}
+		f.scheds[i] = made[sizes]
+	}
+	return f
+}
+
+func (c *Config) newSchedule(m *dp.Mechanism) *schedule {
 	_, counted := c.Delay.(Dependent)
-	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps, counted)
+	return newSchedule(m.Sizes, dp.Cut(m.Sizes, c.GradComps).Rounds, c.Steps, counted)
 }
 
 // InitialModel returns a copy of the global model with which training begins: Config.Initial or, if that is nil, the
@@ -92,7 +122,7 @@ func (c *Config) InitialModel() []float32 {
 }
 
 func (s *Server) made() error {
-	if s == nil || s.sched == nil {
+	if s == nil || s.frame.sched == nil {
 		return errors.New("this Server was not made by NewServer")
 	}
 	return nil

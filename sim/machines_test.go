@@ -58,7 +58,7 @@ func kept(*Vector) {}
 // ISRReceive: a broadcast that arrives in the middle of a round replaces ŵ at the end of the round, and U
 // is applied on top. An older broadcast is dropped.
 func TestBroadcastInMidRound(t *testing.T) {
-	_, clients, _ := handDriven(1, 3, Unlimited{}).newMachines(kept)
+	_, clients := handDriven(1, 3, Unlimited{}).newMachines(kept)
 	c := clients[0]
 	for range 2 {
 		c.Begin()
@@ -88,7 +88,7 @@ func TestBroadcastInMidRound(t *testing.T) {
 // If updates arrive out of order, the server reports which ones it has applied, the first that is missing,
 // and the highest that it has.
 func TestServerTellsWhatIsIn(t *testing.T) {
-	server, _, _ := handDriven(2, 6, Unlimited{}).newMachines(kept)
+	server, _ := handDriven(2, 6, Unlimited{}).newMachines(kept)
 	if server.Next(0) != 0 || server.Highest(0) != -1 {
 		t.Errorf("at the start: next %d, highest %d, want 0 and -1", server.Next(0), server.Highest(0))
 	}
@@ -115,7 +115,7 @@ func TestServerTellsWhatIsIn(t *testing.T) {
 // A broadcast that no server can have sent is refused and changes nothing: v̂_k
 // holds the client's own rounds below k.
 func TestClientRefusesForeignBroadcasts(t *testing.T) {
-	_, clients, _ := handDriven(2, 2, Unlimited{}).newMachines(kept)
+	_, clients := handDriven(2, 2, Unlimited{}).newMachines(kept)
 	c := clients[0]
 	c.Begin()
 	c.Finish([]float32{1, 0, 0, 0})
@@ -139,7 +139,7 @@ func TestClientRefusesForeignBroadcasts(t *testing.T) {
 // If one update completes several k, the server sends only the newest broadcast.
 func TestOneUpdateCompletesSeveralRounds(t *testing.T) {
 	cfg := handDriven(2, 3, Unlimited{})
-	server, _, _ := cfg.newMachines(kept)
+	server, _ := cfg.newMachines(kept)
 	send := func(client, round int) bool {
 		b, err := server.Receive(Update{Client: client, Round: round, U: make([]float32, 6)})
 		if err != nil {
@@ -158,7 +158,7 @@ func TestOneUpdateCompletesSeveralRounds(t *testing.T) {
 }
 
 func TestServerRefusesForeignUpdates(t *testing.T) {
-	server, _, _ := handDriven(2, 2, AtMost(1)).newMachines(kept)
+	server, _ := handDriven(2, 2, AtMost(1)).newMachines(kept)
 	ok := make([]float32, 4)
 	for name, u := range map[string]Update{
 		"client":     {Client: 2, Round: 0, U: ok},
@@ -177,7 +177,7 @@ func TestServerRefusesForeignUpdates(t *testing.T) {
 
 // Golden bytes of saved machines. If they change, raise machineVersion.
 func TestSavedMachinesGolden(t *testing.T) {
-	server, clients, _ := handDriven(2, 3, Unlimited{}).newMachines(kept)
+	server, clients := handDriven(2, 3, Unlimited{}).newMachines(kept)
 	c := clients[1]
 	one := func(p int) []float32 {
 		u := make([]float32, 6)

@@ -8,8 +8,8 @@ import "testing"
 func TestBroadcastIsOnceInEveryMailbox(t *testing.T) {
 	cfg := handDriven(3, 2, AtMost(1))
 	h := &hogwild{params: cfg.Model.NumParams(), returned: make(chan *Vector, 10)}
-	server, clients, sched := cfg.newMachines(h.put)
-	h.server, h.sched = server, sched
+	server, clients := cfg.newMachines(h.put)
+	h.server = server
 	for _, c := range clients {
 		h.nodes = append(h.nodes, &node{client: c, mailbox: make(chan broadcast, 1)})
 	}

@@ -27,14 +27,18 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 		broadcasts = broadcastsPerClient * n
 	}
 	tau, bounded := largestLag(c.Delay)
-	if bounded {
+	if bounded && !c.ownSizes() { // a long round of a client may begin with an old broadcast
 		broadcasts = min(broadcasts-1, tau) + 1
 	}
 	// By Little's law, the mean number of messages under way is the number sent while one travels.
 	// The actual number is about Poisson, so four standard deviations are added. But clients whose
 	// rounds are about equally long may all send at the same time. With a bounded delay, a client
 	// waits after τ + 1 rounds until updates and broadcasts have arrived.
-	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // mean time of the fastest client's first round
+	firsts := c.gradientTimes() // mean times of the clients' first rounds
+	for client := range firsts {
+		firsts[client] *= float64(c.mechanism(client).Sizes.At(0))
+	}
+	round := slices.Min(firsts)
 	travelling := func(senders int, latency *clock.Duration) int {
 		most := float64(senders) * float64(c.Run().Rounds)
 		if bounded {

@@ -22,7 +22,7 @@ func TestMomentumIsTheHeavyBall(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, u := cfg.InitialModel(), make([]float32, cfg.Model.NumParams())
-	sched := cfg.newSchedule()
+	sched := cfg.frame().sched
 	for _, at := range [][2]int{{0, 0}, {2, 1}, {2, 1}, {1, 0}, {2, 0}, {0, 0}, {3, 0}, {0, 1}} {
 		client, round := at[0], at[1]
 		update := make([]float32, len(v))

@@ -36,7 +36,7 @@ func TestRoughRunAppliesEveryUpdateOnce(t *testing.T) {
 		arrived := map[[2]int]int{}
 		ended := map[[2]int]int{}
 		away := map[int]bool{}
-		before := v.sched.before
+		before := v.frame.sched.before
 		v.Record(func(h Happening) {
 			counts[h.Kind]++
 			at := [2]int{h.Client, h.Number}

@@ -148,11 +148,30 @@ func TestOwnMechanismsAreChecked(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Own = []dp.Mechanism{c.Mechanism} }, "number of own mechanisms = 1, must be 4, one for each client"},
-		{own(func(c *Config) { c.Own[2].Sizes = dp.ConstantSizes(7) }), "client 2: sizes, batches, group, sampling, adjacency and"},
-		{own(func(c *Config) { c.Own[1].Sizes = nil }), "client 1: sizes, batches, group, sampling, adjacency and exactness must"},
-		{own(func(c *Config) { c.Own[0].Sampling = dp.FixedSize }), "client 0: sizes, batches, group, sampling, adjacency and"},
-		{own(func(c *Config) { c.Own[1].Batches = 2 }), "client 1: sizes, batches, group, sampling, adjacency and exactness must"},
-		{own(func(c *Config) { c.Own[2].Exact = true }), "client 2: sizes, batches, group, sampling, adjacency and exactness must"},
+		{own(func(c *Config) { c.Own[2].Sizes = dp.ConstantSizes(7) }), "client 2: sizes = 7 give 57 rounds, must give at most the 50"},
+		{own(func(c *Config) {
+			for i := range c.Own {
+				c.Own[i].Sizes = dp.ConstantSizes(10)
+			}
+		}), "sizes of all clients = 8 give 50 rounds, must give 40"},
+		{own(func(c *Config) { c.Own[1].Sizes = dp.ConstantSizes(401) }), "client 1: sizes = 401, must be at most the 400 gradient"},
+		{own(func(c *Config) { c.Own[1].Sizes = dp.ConstantSizes(481) }), "client 1: sample size = 481"},
+		{own(func(c *Config) { c.Own[1].Sizes = dp.ConstantSizes(0) }), "client 1: sample size of round 0 = 0"},
+		{own(func(c *Config) { c.Own[1].Sizes = dp.ListSizes{9, 10} }), "client 1: sizes = list:9,10, must be those of all clients, 8: only constant"},
+		{func(c *Config) {
+			c.Mechanism.Sizes = dp.ListSizes{1, 2}
+			ownNoise()(c)
+			c.Own[3].Sizes = dp.ConstantSizes(2)
+		}, "client 3: sizes = 2, must be those of all clients, list:1,2: only constant"},
+		{func(c *Config) {
+			c.Mechanism.Sampling, c.Mechanism.Batches = dp.Allocation, 60
+			ownNoise()(c)
+			c.Own[3].Sizes = dp.ConstantSizes(9)
+		}, "client 3: sizes = 9, must be those of all clients, 8: only constant sizes may differ, and not with allocation"},
+		{own(func(c *Config) { c.Own[1].Sizes = nil }), "client 1: sizes = <nil>, must be those of all clients"},
+		{own(func(c *Config) { c.Own[0].Sampling = dp.FixedSize }), "client 0: batches, group, sampling, adjacency and"},
+		{own(func(c *Config) { c.Own[1].Batches = 2 }), "client 1: batches, group, sampling, adjacency and exactness must"},
+		{own(func(c *Config) { c.Own[2].Exact = true }), "client 2: batches, group, sampling, adjacency and exactness must"},
 		{own(func(c *Config) { c.Own[3].DatasetSize = 7 }), "client 3: sample size = 8"},
 		{own(func(c *Config) { c.Own[3].DatasetSize = 77 }), "client 3 holds 480 records, its mechanism accounts for " +
 			"N = 77"},
@@ -163,8 +182,18 @@ func TestOwnMechanismsAreChecked(t *testing.T) {
 			c.Initial = slices.Repeat([]float32{float32(math.NaN())}, c.Model.NumParams())
 		}, "finite"},
 	} {
-		if err := small(t, c.option).Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+		cfg := small(t, c.option)
+		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, must say %q", err, c.want)
+		}
+		if !strings.Contains(c.want, "sizes") {
+			continue
+		}
+		if _, err := NewServer(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("the server says %v, must say %q", err, c.want)
+		}
+		if _, err := NewClient(cfg, 0, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("client 0 says %v, must say %q", err, c.want)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (c *Client) Restore(r io.Reader) error {
 	restored := Client{id: c.id, frame: c.frame}
 	return readState(r, clientMagic, c.frame, restored.visit, func() error {
 		state := &restored.state
-		if err := state.check(c.rounds); err != nil {
+		if err := state.check(&c.frame); err != nil {
 			return err
 		}
 		c.state.replace(nil, c.letGo)

@@ -15,7 +15,6 @@ import (
 // panic.
 type Server struct {
 	frame frame
-	sched *schedule
 	gone  []bool // whether each client was expelled; nil if none was
 	state serverState
 }
@@ -27,8 +26,8 @@ type serverState struct {
 	k       int        // all updates of rounds < k of all clients are in
 	applied int        // how many updates have been applied
 	clients []progress // which rounds of each client are in
-	// at has how many clients have r as their first round that is not in, at r modulo its length, which is a power of
-	// two. The length is above r − k for all these r.
+	// at has how many clients have r as their first round that is not in (by schedule.ends), at r modulo its length,
+	// which is a power of two. The length is above r − k for all these r.
 	at []int32
 }
 
@@ -39,21 +38,21 @@ type progress struct {
 	ahead []int32
 }
 
-func newServer(f frame, sched *schedule, initial []float32) *Server {
-	s := &Server{frame: f, sched: sched, state: serverState{
+func newServer(f frame, initial []float32) *Server {
+	s := &Server{frame: f, state: serverState{
 		v:       slices.Clone(initial),
 		clients: make([]progress, f.clients),
 	}}
-	s.state.count(sched.rounds)
+	s.state.count(&f)
 	if f.momentum != 0 {
 		s.state.u = make([]float32, f.params)
 	}
 	return s
 }
 
-// Receive applies an update U of round i to the global model, v ← v − η̄_i·U with the step size η̄_i, unless this
-// update was applied before. If it returns true, the caller must send v to all clients as the broadcast v̂_k with k =
-// K(). It returns an error, and changes nothing, for a message that no client of this server can have sent.
+// Receive applies an update U of round i to the global model, v ← v − η̄_i·U with the step size η̄_i of the client's
+// round, unless this update was applied before. If it returns true, the caller must send v to all clients as the broadcast
+// v̂_k with k = K(). It returns an error, and changes nothing, for a message that no client of this server can have sent.
 //
 // With momentum M, the velocity u replaces U (the heavy ball method of Polyak 1964): u ← M·u + U and
 // v ← v − η̄_i·u, for each update in the order of arrival, whatever its client and round. A client's
@@ -63,12 +62,14 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 		return false, err
 	}
 	st := &s.state
-	switch {
-	case u.Client < 0 || u.Client >= len(st.clients):
+	if u.Client < 0 || u.Client >= len(st.clients) {
 		return false, fmt.Errorf("update from client %d, must be from a client in [0, %d)", u.Client, len(st.clients))
-	case u.Round < 0 || u.Round >= s.sched.rounds:
+	}
+	sched := s.frame.schedOf(u.Client)
+	switch {
+	case u.Round < 0 || u.Round >= sched.rounds:
 		return false, fmt.Errorf("update of client %d for round %d, must be in [0, %d)", u.Client, u.Round,
-			s.sched.rounds)
+			sched.rounds)
 	case len(u.U) != len(st.v):
 		return false, fmt.Errorf("update of client %d has %d parameters, the model has %d", u.Client, len(u.U),
 			len(st.v))
@@ -90,33 +91,33 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 			step[i] = float32(m*step[i]) + x
 		}
 	}
-	f32.Axpy(-s.sched.eta(u.Round), step, st.v)
+	f32.Axpy(-sched.eta(u.Round), step, st.v)
 	st.applied++
 	if p.next == before {
 		return false, nil
 	}
-	*st.waiting(before)--
-	*st.waiting(p.next)++
-	return st.advance(s.sched.rounds), nil
+	*st.waiting(sched.ends(int(before)))--
+	*st.waiting(sched.ends(int(p.next)))++
+	return st.advance(s.frame.rounds), nil
 }
 
 // waiting returns the number of clients that have r ≥ k as their first round that is not in. The caller may change it.
-func (s *serverState) waiting(r int32) *int32 {
-	for int(r)-s.k >= len(s.at) {
+func (s *serverState) waiting(r int) *int32 {
+	for r-s.k >= len(s.at) {
 		longer := make([]int32, 2*len(s.at))
 		for i := s.k; i < s.k+len(s.at); i++ {
 			longer[i&(len(longer)-1)] = s.at[i&(len(s.at)-1)]
 		}
 		s.at = longer
 	}
-	return &s.at[int(r)&(len(s.at)-1)]
+	return &s.at[r&(len(s.at)-1)]
 }
 
 // advance sets k to the largest k such that all updates of rounds below k are in. It reports
 // whether k grew.
 func (s *serverState) advance(rounds int) bool {
 	old := s.k
-	for s.k < rounds && *s.waiting(int32(s.k)) == 0 {
+	for s.k < rounds && *s.waiting(s.k) == 0 {
 		s.k++
 	}
 	return s.k > old
@@ -134,8 +135,8 @@ func (s *Server) Expel(client int) (broadcast bool) {
 		s.gone = make([]bool, len(s.state.clients))
 	}
 	s.gone[client] = true
-	*s.state.waiting(s.state.clients[client].next)--
-	return s.state.advance(s.sched.rounds)
+	*s.state.waiting(s.frame.schedOf(client).ends(s.Next(client)))--
+	return s.state.advance(s.frame.rounds)
 }
 
 func (s *Server) expelled(client int) bool { return s.gone != nil && s.gone[client] }
@@ -182,13 +183,13 @@ func (p *progress) highest() int {
 // Has reports whether the server has applied the client's update of a round. It returns false for a
 // client or a round that does not exist.
 func (s *Server) Has(client, round int) bool {
-	return client >= 0 && client < len(s.state.clients) && round >= 0 && round < s.sched.rounds &&
+	return client >= 0 && client < len(s.state.clients) && round >= 0 && round < s.frame.schedOf(client).rounds &&
 		s.state.clients[client].has(int32(round))
 }
 
 // Next returns the first round of the client, 0 ≤ client < n, whose update the server has not applied. It returns the
-// number of rounds T if all updates of the client are applied. If no client was expelled, Server.K is the smallest
-// Next of all clients.
+// client's number of rounds if all its updates are applied. If no client was expelled, and clients do not have their own
+// sizes, Server.K is the smallest Next of all clients.
 func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
 
 // Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied, or −1 if
@@ -199,12 +200,12 @@ func (s *Server) Highest(client int) int { return s.state.clients[client].highes
 func (s *Server) Updates() int { return s.state.applied }
 
 // K returns the number k of the newest global model that was sent to the clients: the model contains every update of
-// rounds below k. When training is complete, K returns the number of rounds T.
+// rounds below k. When training is complete, K returns the number of rounds T (the largest of any client).
 func (s *Server) K() int { return s.state.k }
 
-// Done reports whether training is complete: the server has applied the updates of all T rounds of every client that
-// was not expelled.
-func (s *Server) Done() bool { return s.state.k == s.sched.rounds }
+// Done reports whether training is complete: the server has applied the updates of all rounds of every client that was
+// not expelled.
+func (s *Server) Done() bool { return s.state.k == s.frame.rounds }
 
 // Model returns the parameters of the global model v. The slice is the server's own memory: read it before the next
 // call of Receive, and do not write to it.

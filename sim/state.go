@@ -15,12 +15,7 @@ import (
 func (s *virtualState) visit(c *stateCodec) {
 	c.frame.visit(c)
 	s.server.visit(c)
-	all, next := c.frame, 0
-	codec.List(c, "client", &s.clients, c.clients, func(s *clientState, c *stateCodec) {
-		c.frame = all.of(next)
-		next++
-		s.visit(c)
-	})
+	each(c, "client", &s.clients, (*clientState).visit)
 	codec.Number(c, "time", &s.now, 0, math.MaxInt64)
 	codec.Number(c, "sequence", &s.seq, 0, math.MaxInt64)
 	codec.List(c, "event", (*[]event)(&s.queue), math.MaxInt32, (*event).visit)
@@ -29,11 +24,27 @@ func (s *virtualState) visit(c *stateCodec) {
 		func(n *int, c *stateCodec) { codec.Number(c, "rounds", n, 0, math.MaxInt64) })
 }
 
-// visit writes the frame. When reading, it refuses a state with another frame.
+// each visits a list with an element for each client. Each is visited with the frame of its client.
+func each[T any](c *stateCodec, what string, list *[]T, visit func(*T, *stateCodec)) {
+	all, next := c.frame, 0
+	codec.List(c, what, list, all.clients, func(x *T, c *stateCodec) {
+		c.frame = all.of(next)
+		next++
+		visit(x, c)
+	})
+	c.frame = all
+}
+
+// visit writes the frame, with the sizes of clients if these differ. When reading, it refuses a state with another frame.
 func (f *frame) visit(c *stateCodec) {
 	codec.Exactly(c, "number of parameters", f.params)
 	codec.Exactly(c, "number of clients", f.clients)
 	codec.Exactly(c, "number of rounds", f.rounds)
+	for i := range f.scheds {
+		own := f.of(i)
+		codec.Exactly(c, "sample size of a client", own.mech.Sizes.At(0))
+		codec.Exactly(c, "number of rounds of a client", own.sched.rounds)
+	}
 }
 
 func (s *station) visit(c *stateCodec) {
@@ -52,37 +63,38 @@ func (s *serverState) visit(c *stateCodec) {
 	if c.momentum != 0 {
 		c.floats(&s.u)
 	}
-	codec.List(c, "server's client", &s.clients, c.clients, (*progress).visit)
+	each(c, "server's client", &s.clients, (*progress).visit)
 	if c.Reading() && c.Err() == nil {
-		s.count(c.rounds)
+		s.count(&c.frame)
 	}
 }
 
 // count sets k, applied and at from the clients' progress.
-func (s *serverState) count(rounds int) {
-	s.k, s.applied, s.at = rounds, 0, make([]int32, 1)
-	for _, p := range s.clients {
-		s.k = min(s.k, int(p.next))
+func (s *serverState) count(f *frame) {
+	s.k, s.applied, s.at = f.rounds, 0, make([]int32, 1)
+	for i, p := range s.clients {
+		s.k = min(s.k, f.schedOf(i).ends(int(p.next)))
 		s.applied += int(p.next) + len(p.ahead)
 	}
-	for _, p := range s.clients {
-		*s.waiting(p.next)++
+	for i, p := range s.clients {
+		*s.waiting(f.schedOf(i).ends(int(p.next)))++
 	}
 }
 
 func (p *progress) visit(c *stateCodec) {
-	codec.Number(c, "next round", &p.next, 0, int64(c.rounds))
-	codec.List(c, "round ahead", &p.ahead, c.rounds,
-		func(r *int32, c *stateCodec) { codec.Number(c, "round", r, 0, int64(c.rounds)-1) })
+	rounds := c.sched.rounds
+	codec.Number(c, "next round", &p.next, 0, int64(rounds))
+	codec.List(c, "round ahead", &p.ahead, rounds,
+		func(r *int32, c *stateCodec) { codec.Number(c, "round", r, 0, int64(rounds)-1) })
 }
 
 func (s *clientState) visit(c *stateCodec) {
-	rounds := int64(c.rounds)
-	codec.Number(c, "newest broadcast", &s.k, 0, rounds)
+	rounds := int64(c.sched.rounds)
+	codec.Number(c, "newest broadcast", &s.k, 0, int64(c.rounds))
 	codec.Number(c, "round", &s.i, 0, rounds)
 	codec.Boolean(c, "in a round", &s.busy)
 	codec.Number(c, "sample size", &s.size, 0, int64(c.mech.DatasetSize))
-	codec.Number(c, "lag", &s.lag, 0, rounds)
+	codec.Number(c, "lag", &s.lag, 0, int64(c.rounds))
 	codec.Number(c, "gradients at its pace", &s.pace.gradients, 0, math.MaxInt64)
 	codec.Number(c, "time at its pace", &s.pace.spent, 0, math.MaxInt64)
 	visitLedger(c, &s.ledger)
@@ -100,13 +112,13 @@ func visitLedger(c *stateCodec, l *dp.Ledger) {
 	if !c.Reading() {
 		events = l.Events()
 	}
-	codec.List(c, "ledger entry", &events, c.rounds, func(e *dp.Event, c *stateCodec) {
+	codec.List(c, "ledger entry", &events, c.sched.rounds, func(e *dp.Event, c *stateCodec) {
 		size := e.SampleSize
 		if c.mech.Sampling == dp.Allocation { // its events have no size
 			size = c.mech.Sizes.At(0)
 		}
 		codec.Number(c, "sample size", &size, 1, int64(c.mech.DatasetSize))
-		codec.Number(c, "rounds", &e.Count, 1, int64(c.rounds))
+		codec.Number(c, "rounds", &e.Count, 1, int64(c.sched.rounds))
 		whole := c.mech.EventOf(size)
 		whole.Count = e.Count
 		if c.Reading() {
@@ -155,8 +167,8 @@ func (s *virtualState) check(f *frame) error {
 	}
 	var errs []error
 	for i := range s.clients {
-		c, p := &s.clients[i], &s.server.clients[i]
-		if err := errors.Join(c.check(f.rounds), c.checkSent(s.server.k, p)); err != nil {
+		c, p, own := &s.clients[i], &s.server.clients[i], f.of(i)
+		if err := errors.Join(c.check(&own), c.checkSent(s.server.k, p)); err != nil {
 			errs = append(errs, fmt.Errorf("client %d: %w", i, err))
 		}
 	}
@@ -185,13 +197,14 @@ func (s *virtualState) check(f *frame) error {
 	return errors.Join(errs...)
 }
 
-func (s *clientState) check(rounds int) error {
-	released := 0
+// check returns an error if a client's state contradicts itself. f is the frame of the client.
+func (s *clientState) check(f *frame) error {
+	rounds, released := f.sched.rounds, 0
 	for _, e := range s.ledger.Events() {
 		released += e.Count
 	}
 	switch {
-	case s.k > s.i:
+	case s.k > f.sched.ends(s.i):
 		return fmt.Errorf("it has broadcast %d, which contains rounds that it has not computed: it is at round %d", s.k, s.i)
 	case s.busy && s.i == rounds:
 		return fmt.Errorf("it is in round %d of %d", s.i, rounds)

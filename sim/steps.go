@@ -84,10 +84,11 @@ func (s StepSize) At(t, k int) float64 {
 	return s.Eta0
 }
 
-// schedule has what Setup fixes before round 0, the same for every client: T, the step sizes, and the gradient
-// computations before each round. It is read-only.
+// schedule has what Setup fixes before round 0, the same for every client of equal sizes: T, the step sizes, and the
+// gradient computations before each round. It is read-only.
 type schedule struct {
 	rounds int
+	most   int // the most rounds of any client; equal to rounds unless clients have their own sizes
 	steps  StepSize
 	size   int   // s, if before is nil
 	before []int // Σ_{j<i} s_j for i = 0 to T; nil if all s_j are equal and no delay reads it
@@ -95,7 +96,7 @@ type schedule struct {
 
 // newSchedule makes a schedule. counted says that a delay reads the field before.
 func newSchedule(sizes dp.Sizes, rounds int, steps StepSize, counted bool) *schedule {
-	s := &schedule{rounds: rounds, steps: steps}
+	s := &schedule{rounds: rounds, most: rounds, steps: steps}
 	if size, constant := sizes.(dp.ConstantSizes); constant && !counted {
 		s.size = int(size)
 		return s
@@ -119,3 +120,23 @@ func (s *schedule) gradients(i int) int {
 func (s *schedule) eta(i int) float32 {
 	return float32(s.steps.At(s.gradients(i), s.gradients(s.rounds)))
 }
+
+// Clients with their own sizes have different numbers of rounds T_c, but all are to be equally far with their training.
+// So k and Υ count the rounds of the clients with the most rounds T. Round i of client c takes the place of their rounds
+// from ⌊i·T/T_c⌋ on, until its next round begins. For example, if T = 6 and T_c = 2, round 1 takes the place of rounds 3,
+// 4 and 5. Without own sizes, round i takes the place of round i.
+
+// begins returns the first round of the clients with the most rounds whose place round i takes, for i from 0 to T_c.
+func (s *schedule) begins(i int) int { return i * s.most / s.rounds }
+
+// ends returns the largest k of a broadcast that need not contain round i, for i from 0 to T_c. It is the last round whose
+// place round i takes or, after the last round, T.
+func (s *schedule) ends(i int) int {
+	if i == s.rounds {
+		return s.most
+	}
+	return s.begins(i+1) - 1
+}
+
+// contained returns the number of the client's rounds that v̂_k contains at least: those with ends(i) < k.
+func (s *schedule) contained(k int) int { return ((k+1)*s.rounds - 1) / s.most }

@@ -103,7 +103,8 @@ func TestEqualSizesNeedNoMemoryForARound(t *testing.T) {
 			}
 		}
 	}
-	s := newServer(frame{clients: 2, params: 1}, newSchedule(dp.ConstantSizes(1), rounds, StepSize{Eta0: 1}, false), make([]float32, 1))
+	sched := newSchedule(dp.ConstantSizes(1), rounds, StepSize{Eta0: 1}, false)
+	s := newServer(frame{clients: 2, params: 1, rounds: rounds, sched: sched}, make([]float32, 1))
 	for i := range 2 * rounds { // client 1 is always 5 rounds behind
 		client, round := i%2, i/2
 		if client == 1 {

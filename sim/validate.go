@@ -19,7 +19,7 @@ func (c *Config) Validate() error {
 	errs := []error{c.checkWithoutClock(), c.Timing.Validate(n), c.Speeds.Validate(n),
 		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate()}
 	if errors.Join(errs...) == nil { // the next check needs valid fields
-		errs = append(errs, c.checkClock(c.Run()))
+		errs = append(errs, c.checkClock())
 	}
 	return errors.Join(errs...)
 }
@@ -36,6 +36,7 @@ func (c *Config) checkWithoutClock() error {
 		errs = append(errs, fmt.Errorf("parameters × clients = %d × %d, must be at most %d", c.Model.NumParams(),
 			n, MaxClientParams))
 	}
+	errs = append(errs, c.checkOwn())
 	for i := range c.Rows {
 		if err := c.checkRows(i); err != nil {
 			errs = append(errs, err)
@@ -129,20 +130,58 @@ func CheckMomentum(m float64) error {
 	return nil
 }
 
-// checkRows returns an error if the client's own mechanism differs in what all clients must share, or if its records
-// do not fit the mechanism or the model.
-func (c *Config) checkRows(client int) error {
-	m := c.frame().of(client).mech
-	if c.Own != nil {
-		if m.Sampling != c.Mechanism.Sampling || m.Adjacency != c.Mechanism.Adjacency ||
-			m.Exact != c.Mechanism.Exact || m.Sizes == nil || m.Sizes.String() != c.Mechanism.Sizes.String() ||
-			m.Batches != c.Mechanism.Batches || m.Group != c.Mechanism.Group {
-			return fmt.Errorf("client %d: sizes, batches, group, sampling, adjacency and exactness must be those of all clients", client)
-		}
-		if err := m.Validate(min(c.Run().Rounds, dp.MaxRounds)); err != nil {
-			return fmt.Errorf("client %d: %w", client, err)
-		}
+// checkOwn returns an error if a client's own mechanism is invalid, or if no client has as many rounds as Mechanism.
+func (c *Config) checkOwn() error {
+	if len(c.Own) != c.Clients() { // checkShared reports it, unless there are none
+		return nil
 	}
+	all, most := c.Run().Rounds, 0
+	for i := range c.Own {
+		rounds, err := c.checkMechanism(i, all)
+		if err != nil {
+			return fmt.Errorf("client %d: %w", i, err)
+		}
+		most = max(most, rounds)
+	}
+	if most != all {
+		return fmt.Errorf("sizes of all clients = %v give %d rounds, must give %d, the most rounds of a client", c.Mechanism.Sizes,
+			all, most)
+	}
+	return nil
+}
+
+// checkMechanism returns an error if the client's own mechanism is invalid or differs in what all clients must share. It
+// returns the client's number of rounds, of which Mechanism has most.
+func (c *Config) checkMechanism(client, most int) (rounds int, err error) {
+	m, all := &c.Own[client], &c.Mechanism
+	if m.Sampling != all.Sampling || m.Adjacency != all.Adjacency || m.Exact != all.Exact || m.Batches != all.Batches ||
+		m.Group != all.Group {
+		return 0, errors.New("batches, group, sampling, adjacency and exactness must be those of all clients")
+	}
+	if rounds = most; !sameSizes(m.Sizes, all.Sizes) {
+		_, constant := m.Sizes.(dp.ConstantSizes)
+		if _, too := all.Sizes.(dp.ConstantSizes); !constant || !too || m.Sampling == dp.Allocation {
+			return 0, fmt.Errorf("sizes = %v, must be those of all clients, %v: only constant sizes may differ, and not with %s "+
+				"sampling", m.Sizes, all.Sizes, dp.Allocation)
+		}
+		rounds = c.RunOf(client).Rounds
+	}
+	if err := m.Validate(min(rounds, dp.MaxRounds)); err != nil {
+		return 0, err
+	}
+	if rounds < 1 {
+		return 0, fmt.Errorf("sizes = %v, must be at most the %d gradient computations per client, or there are no rounds",
+			m.Sizes, c.GradComps)
+	}
+	if rounds > most {
+		return 0, fmt.Errorf("sizes = %v give %d rounds, must give at most the %d of all clients", m.Sizes, rounds, most)
+	}
+	return rounds, nil
+}
+
+// checkRows returns an error if the client's records do not fit its mechanism or the model.
+func (c *Config) checkRows(client int) error {
+	m := c.mechanism(client)
 	if n := c.Rows[client].Len(); n != m.DatasetSize {
 		return fmt.Errorf("client %d holds %d records, its mechanism accounts for N = %d", client, n,
 			m.DatasetSize)
@@ -202,14 +241,18 @@ func (c *Config) gradientTimes() []float64 {
 
 // checkClock returns an error if the run would not end in time: it is expected to be longer than
 // maxClock, or a client is not expected to stay for a round or a broadcast.
-func (c *Config) checkClock(run dp.Run) error {
+func (c *Config) checkClock() error {
 	if c.Adapt != 0 && c.Timing.Compute.Expected() == 0 {
 		return errors.New("adapt needs gradients that take time, but their mean time is 0")
 	}
 	down := c.Network.Travel(&c.Timing.Downlink)
 	messages := c.Network.Travel(&c.Timing.Uplink) + down
 	longest, tries := 0.0, 1.0
-	for _, gradient := range c.gradientTimes() {
+	run, own := c.Run(), c.ownSizes()
+	for client, gradient := range c.gradientTimes() {
+		if own {
+			run = c.RunOf(client)
+		}
 		if c.Adapt != 0 { // A fast client's rounds become as long as expected; a slow one's first is long.
 			gradient *= max(1, min(c.Timing.Compute.Expected()/gradient, float64(c.Adapt)))
 		}

@@ -25,7 +25,6 @@ type Virtual struct {
 
 	cfg     *Config
 	perf    Perf
-	sched   *schedule
 	server  *Server
 	clients []*Client
 	observe Observer
@@ -54,9 +53,9 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 		return nil, err
 	}
 	v := &Virtual{cfg: cfg, perf: perf, observe: observe}
-	v.frame = cfg.frame()
-	v.vectors.length = v.frame.params
-	v.server, v.clients, v.sched = cfg.newMachines(v.vectors.put)
+	v.vectors.length = cfg.Model.NumParams()
+	v.server, v.clients = cfg.newMachines(v.vectors.put)
+	v.frame = v.server.frame
 	v.stations = make([]station, len(v.clients))
 	v.agenda.queue = make(queue, 0, len(v.clients)) // for the end of each client's round
 	v.durations = rng.NewManyHeads(len(v.clients))

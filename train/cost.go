@@ -32,10 +32,8 @@ const (
 // all clients. Use it to compare the costs of runs, or as the 100 % of a progress bar. Evaluations are not included,
 // see [Prepared.Judging].
 func (p *Prepared) Work() float64 {
-	run := p.Config.Run()
-	client := float64(run.Computed)*p.Config.FLOPs() +
-		float64(run.Rounds)*(roundWork+roundParamWork*float64(p.Config.Model.NumParams()))
-	return client * float64(p.Config.Clients())
+	rounds, gradients := p.Config.Total()
+	return gradients*p.Config.FLOPs() + rounds*(roundWork+roundParamWork*float64(p.Config.Model.NumParams()))
 }
 
 // Judging returns an estimate of the floating-point operations of one evaluation of the model on p.Test, to be added

@@ -27,7 +27,7 @@ import (
 type Forecast struct {
 	DryRun     bool `json:"dry_run"` // always true; shows that this is a Forecast and not a Report
 	Parameters int  `json:"parameters"`
-	Rounds     int  `json:"rounds"`            // per client
+	Rounds     int  `json:"rounds"`            // per client; if clients have their own batch sizes, the most of any
 	Updates    int  `json:"updates"`           // the rounds of all clients together
 	GradComps  int  `json:"grad_computations"` // gradients that each client computes
 	// Remainder is the number of gradients of Spec.GradComps that are left over, because they are too few for a
@@ -78,11 +78,12 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 	if err != nil {
 		return nil, err
 	}
-	run, n, m := p.Config.Run(), p.Config.Clients(), p.Config.Model
+	run, m := p.Config.Run(), p.Config.Model
+	rounds, gradients := p.Config.Total()
 	set := p.Test.Data
 	f := &Forecast{
 		DryRun: true, Parameters: m.NumParams(),
-		Rounds: run.Rounds, Updates: run.Rounds * n, GradComps: run.Computed, Remainder: run.Remainder,
+		Rounds: run.Rounds, Updates: int(rounds), GradComps: run.Computed, Remainder: run.Remainder,
 		FLOPs: p.Config.FLOPs(),
 		Memory: append(p.memory(perf),
 			sim.Part{What: "data, and as read", Count: 2, Bytes: dataBytes(p.source.data)},
@@ -92,7 +93,7 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 		Privacy: privacy, Synthetic: set.Synthetic, DataNote: set.Note, Spec: p.Spec.stated(),
 		Notes: append(p.Spec.Notes(), p.Notes...),
 	}
-	f.TotalFLOPs = f.FLOPs * float64(run.Computed) * float64(n)
+	f.TotalFLOPs = f.FLOPs * gradients
 	f.MemoryBytes = total(f.Memory)
 	f.Seconds = p.seconds(perf, gradient, rest)
 	return f, nil
@@ -104,8 +105,8 @@ func (p *Prepared) seconds(perf sim.Perf, gradient, rest float64) float64 {
 	if parallel := min(p.computing(perf), runtime.GOMAXPROCS(0)); parallel > 1 {
 		speed = sharing * float64(parallel)
 	}
-	run := p.Config.Run()
-	return float64(p.Config.Clients()) * (float64(run.Computed)*gradient + float64(run.Rounds)*rest) / speed
+	rounds, gradients := p.Config.Total()
+	return (gradients*gradient + rounds*rest) / speed
 }
 
 // Seconds returns the expected time of the training loop in seconds, on this machine and with the settings perf (such
@@ -126,9 +127,8 @@ func (p *Prepared) SecondsAlone() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	run := p.Config.Run()
-	training := float64(run.Computed)*gradient + float64(run.Rounds)*rest
-	return float64(p.Config.Clients())*training + float64(p.Test.Len())*gradient/3, nil // see Judging
+	rounds, gradients := p.Config.Total()
+	return gradients*gradient + rounds*rest + float64(p.Test.Len())*gradient/3, nil // see Judging
 }
 
 // Rates measures on this machine, in seconds, how long a client's round takes. gradient is the time of one

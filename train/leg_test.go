@@ -70,11 +70,18 @@ func TestLegsHaveNoiseOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A stopped stage continues to the same bits, and not from the checkpoint of another stage.
+// A stopped stage continues to the same bits, and not from the checkpoint of another stage. In one stage, a client has
+// its own batch size.
 func TestStoppedLegGoesOn(t *testing.T) {
+	for _, own := range []int{0, 31} {
+		stoppedLegGoesOn(t, own)
+	}
+}
+
+func stoppedLegGoesOn(t *testing.T, own int) {
 	source, spec := NewSource(drawn()), stageSpec()
 	spec.GradComps = longSpec().GradComps
-	stage := Stage{Participants: []Participant{{Client: 1, NoiseMultiplier: 4, Run: 1}, {Client: 2, NoiseMultiplier: 5, Run: 2}}}
+	stage := Stage{Participants: []Participant{{Client: 1, NoiseMultiplier: 4, Run: 1}, {Client: 2, NoiseMultiplier: 5, Run: 2, SampleSize: own}}}
 	p := prepareStage(t, source, spec, stage)
 	want := runStage(t, p).ParamsSHA256()
 	path := filepath.Join(t.TempDir(), "leg.checkpoint")
@@ -95,8 +102,12 @@ func TestStoppedLegGoesOn(t *testing.T) {
 	other := stage
 	other.Participants = slices.Clone(stage.Participants)
 	other.Participants[1].NoiseMultiplier = 1
+	sized := stage
+	sized.Participants = slices.Clone(stage.Participants)
+	sized.Participants[1].SampleSize = 32
 	for _, o := range []*Prepared{
 		prepareStage(t, source, spec, other),
+		prepareStage(t, source, spec, sized),
 		prepareStage(t, source, spec, Stage{Initial: r.Params, Participants: stage.Participants}),
 	} {
 		if _, _, err := o.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: from}); err == nil ||
@@ -125,6 +136,12 @@ func TestLegsAreChecked(t *testing.T) {
 			"share their noise"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].Records = 1e6 }, "records = 1000000, must be at most the 320"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].Records = -1 }, "records = -1"},
+		{func(_ *Spec, l *Stage) { l.Participants[0].SampleSize = -1 }, "client 0: sample size = -1"},
+		{func(_ *Spec, l *Stage) { l.Participants[0].SampleSize = 1e6 }, "client 0: sample size = 1000000, must be in"},
+		{func(_ *Spec, l *Stage) { l.Participants[0].SampleSize = 1 }, "client 0: sizes = 1 give"},
+		{func(s *Spec, l *Stage) {
+			s.SampleSize, l.Participants[0].SampleSize = "linear:1,1", 30
+		}, "client 0: sizes = 30, must be those of all clients, linear:1,1"},
 		{func(_ *Spec, l *Stage) { l.Initial = []float32{1} }, "initial model has 1 parameters"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].NoiseMultiplier = -1 }, "noise multiplier = -1"},
 	} {

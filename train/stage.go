@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"proactivedp/data"
 	"proactivedp/dp"
@@ -23,13 +24,16 @@ type Stage struct {
 }
 
 // Participant is a client that takes part in a [Stage]. Each participant has its own noise multiplier and its own run
-// number.
+// number, and may have its own batch size.
 type Participant struct {
 	Client  int `json:"client"`            // the client's number among the spec's clients, from 0
 	Records int `json:"records,omitempty"` // N_c: the client uses the first N_c of its records; 0 means all
 	// NoiseMultiplier is σ of this client in this stage: its noise has the standard deviation σ·C for the clipping
 	// norm C.
 	NoiseMultiplier float64 `json:"sigma"`
+	// SampleSize is the client's own batch size s_c, if it is larger than the constant batch size of the spec. Then
+	// the client has T_c = ⌊K/s_c⌋ rounds, where K is the spec's GradComps. 0 means that the spec's sizes are used.
+	SampleSize int `json:"sample_size,omitempty"`
 	// Run is the number of this client's training among all trainings that take their random numbers from the same
 	// source (Stage.Root). Two participants, also of different stages, must not have the same number. They would
 	// draw the same noise, which cancels out if their releases are subtracted.
@@ -49,9 +53,9 @@ type stageID struct {
 }
 
 // PrepareStage prepares a [Stage]: one of several trainings that continue each other. The seed, the batch sizes, the
-// clipping norm and the step sizes come from spec. Spec.NoiseMultiplier and Spec.Run must be 0, because each
-// participant of the stage has its own, and Spec.TargetEpsilon and Spec.BoundsEpsilon must be 0. All errors are
-// reported together.
+// clipping norm and the step sizes come from spec. If participants have their own batch sizes, spec has the smallest
+// one. Spec.NoiseMultiplier and Spec.Run must be 0, because each participant of the stage has its own, and
+// Spec.TargetEpsilon and Spec.BoundsEpsilon must be 0. All errors are reported together.
 func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -84,6 +88,9 @@ func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 		}
 		own := config.Mechanism
 		own.NoiseMultiplier, own.DatasetSize = participant.NoiseMultiplier, rows.Len()
+		if participant.SampleSize > 0 {
+			own.Sizes = dp.ConstantSizes(participant.SampleSize)
+		}
 		config.Rows, config.Own = append(config.Rows, rows), append(config.Own, own)
 		root := config.Roots.Clients[participant.Client]
 		if stage.Root != nil {
@@ -104,6 +111,10 @@ func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	}
 	if err := p.finish(config.Rows[0].Len()); err != nil {
 		return nil, err
+	}
+	if s := config.LargestSample(); s > config.Run().Max {
+		p.Notes = append(p.Notes, fmt.Sprintf("clients have their own batch sizes, up to %d; the batch size and the rounds of a client that "+
+			"are stated are those of a client with the smallest batches", s))
 	}
 	return p, nil
 }
@@ -136,6 +147,9 @@ func (l Stage) check(spec Spec) error {
 		}
 		if participant.Records < 0 {
 			fail("client %d: records = %d, must be at least 0", participant.Client, participant.Records)
+		}
+		if s := participant.SampleSize; s < 0 || s > math.MaxInt32 {
+			fail("client %d: sample size = %d, must be in [1, %d], or 0 for that of the spec", participant.Client, s, math.MaxInt32)
 		}
 		if participant.Records > 0 && spec.AtMost != 0 {
 			fail("client %d: records = %d, must be 0 for persons: %s", participant.Client, participant.Records, FirstOfPersons)

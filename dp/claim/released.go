@@ -7,8 +7,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Released returns rounds that cost a record at least as much as the training whose clients' rounds are in the
-// ledgers. Use it to save a training, so that the cost of later rounds can be added.
+// Released returns a list of rounds to store with a finished training. The rounds of a later training can then be
+// added to the list, to compute the ε of both trainings. ledgers has the rounds of each client of the training. The
+// list costs a record at least as much as these rounds do.
 //
 // If shared is true, all clients hold every record. Released then returns the rounds of all clients. If shared is
 // false, each record is held by only one client, which need not be known. Released then returns rounds that cost at

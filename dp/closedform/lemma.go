@@ -49,9 +49,9 @@ func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, err
 	}, nil
 }
 
-// Moment returns a bound on the moment of order λ of the privacy loss of one round, by the paper's Lemma lemthree, in
-// nats. The moment is ln E[exp(λ·L)], where L is the privacy loss. Moments of rounds add up, and ε follows from their
-// sum; [MomentAccountant] does that. lambda is λ ≥ 1, q the sample rate and sigma the noise multiplier σ of the
+// Moment returns a bound, in nats, on the moment of order λ of the privacy loss of one round, by the paper's Lemma
+// lemthree. The moment is ln E[exp(λ·L)], where L is the privacy loss. Moments of rounds add up, and ε follows from
+// their sum; [MomentAccountant] does that. lambda is λ ≥ 1, q the sample rate and sigma the noise multiplier σ of the
 // round, under add-or-remove adjacency and Poisson sampling.
 //
 // In the form Corrected, the result is the quadratic term of the lemma,

@@ -58,7 +58,14 @@ func Check(cfg *sim.Config) error {
 	}
 	of := *cfg
 	of.Speeds = clock.Speeds{}
-	return of.CheckFreeRunning()
+	err := of.CheckFreeRunning()
+	for i := range cfg.Own {
+		if s := cfg.Own[i].Sizes; s == nil || cfg.Mechanism.Sizes == nil || s.String() != cfg.Mechanism.Sizes.String() {
+			return errors.Join(err, fmt.Errorf("client %d: sizes = %v, must be those of all clients: a real clock has one "+
+				"number of rounds", i, s))
+		}
+	}
+	return err
 }
 
 // Run trains until all rounds are done and returns the result. Result.Clock is the time on the clock when

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -247,6 +248,10 @@ func TestConfigurationIsChecked(t *testing.T) {
 		want   string
 	}{
 		{0, nil, "time scale = 0, must be in (0, 1e+06]"},
+		{1, func(c *sim.Config) {
+			c.Own = slices.Repeat([]dp.Mechanism{c.Mechanism}, c.Clients())
+			c.Own[1].Sizes = dp.ConstantSizes(c.Mechanism.Sizes.At(0) + 1)
+		}, "must be those of all clients: a real clock has one number of rounds"},
 		{-1, nil, "time scale = -1"},
 		{math.NaN(), nil, "time scale = NaN"},
 		{1e7, nil, "time scale = 1e+07"},

@@ -89,11 +89,17 @@ func courseOf(r *auto.Report) experiments.Course {
 		})
 	}
 	for _, s := range r.Stages {
-		sigma := make([]float64, len(r.Clients))
+		sigma, sizes := make([]float64, len(r.Clients)), make([]int, len(r.Clients))
+		own := false
 		for _, part := range s.Participants {
 			sigma[part.Client] = part.NoiseMultiplier
+			sizes[part.Client], _ = s.RunOf(part)
+			own = own || part.SampleSize > 0
 		}
-		c.Stages = append(c.Stages, experiments.CourseStage{SampleSize: s.SampleSize, Rounds: s.Rounds, Clip: s.Clip,
+		if !own {
+			sizes = nil
+		}
+		c.Stages = append(c.Stages, experiments.CourseStage{SampleSize: s.SampleSize, Rounds: s.Rounds, Sizes: sizes, Clip: s.Clip,
 			Eta0: s.Eta0, Sigma: sigma, HeldOut: s.HeldOut, Used: s.Used})
 	}
 	return c
