@@ -86,9 +86,9 @@ func (s experiment) drawSizes(f *figureConfig, all []priced, p *plots.Picture) s
 	p.XLabel = "sample size s"
 	metric := s.Train.MetricName()
 	p.Lines = linesOver(all, func(p *priced) float64 { return float64(p.size()) })
-	header := []string{"s", "T", "messages", "bytes a parameter", "simulated"}
+	header := []string{"s", "T", "messages", "bytes", "simulated"}
 	if f.measured() {
-		header = append(header, "hogwild, CPU")
+		header = append(header, "hogwild")
 	}
 	p.Rows = [][]string{append(header, "same σ: ε", metric, "same ε: σ", metric)}
 	same := 0.0
@@ -113,7 +113,7 @@ func (s experiment) drawSizes(f *figureConfig, all []priced, p *plots.Picture) s
 		"Same σ = %s: as the paper compares sizes; a larger s then costs more ε. Same ε ≤ %s: the least σ for it that the "+
 		"certified accountant (%s) allows.\n"+
 		"ε: certified, upper end, per record over all clients that hold it, δ = %s, %s adjacency, %s sampling. Messages: "+
-		"updates of all clients. %s Numbered seeds: a simulation, no release.",
+		"updates of all clients; bytes: their size for each parameter. %s Numbered seeds: a simulation, no release.",
 		decimal.Many(spec.Clients, "client"), spec.GradComps, spec.Clip, spec.StepText()+s.foundBy(), behindText(spec.Delay),
 		spec.Partition, spreadText(f.seeds), f.note(), accuracyLabel(spec), decimal.Up(spec.NoiseMultiplier, 4), decimal.Up(same, 4),
 		privacy.Certified.PerClient.Accountant, decimal.Up(privacy.Delta, 4), privacy.Adjacency, privacy.Sampling, f.timesText(spec))
