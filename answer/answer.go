@@ -48,7 +48,7 @@ type Answer struct {
 // These are the values of Problem.Kind: the kinds of reasons why a question has no answer.
 const (
 	Wrong       = "wrong"       // the question is malformed, or a field is outside its range
-	NotCovered  = "not-covered" // no accountant covers the question
+	NotCovered  = "not-covered" // no accountant has a proof for such rounds
 	Infeasible  = "infeasible"  // no value of the number to be found meets the budget
 	Unavailable = "unavailable" // something that the answer needs, such as a data set, is missing
 	Ended       = "ended"       // the time limit has passed, or the caller has cancelled the question

@@ -29,7 +29,7 @@ type Report struct {
 	Clients    []ClientReport `json:"clients"`
 	Stages     []StageReport  `json:"stages"` // of this task
 	Gradients  int            `json:"grad_computations"`
-	Rounds     int            `json:"rounds"` // messages of a client that takes part in every stage
+	Rounds     int            `json:"rounds"` // of a client that takes part in every stage
 	Privacy    Privacy        `json:"privacy"`
 	Params     string         `json:"params_sha256"`
 	Model      string         `json:"model_file"` // name in the folder; "" if nothing is kept
