@@ -11,8 +11,8 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// MaxPoints is the largest value of PlanQuestion.Points, about the number of rows in the table of batch sizes that
-// plan.Plan.Frontier makes.
+// MaxPoints is the largest value of PlanQuestion.Points, which is roughly how many rows the table of batch sizes and
+// noise that plan.Plan.Frontier makes should have.
 const MaxPoints = plan.MaxPoints
 
 // PlanQuestion asks for a plan, by the fields of plan.Request, and on request for more information about it. [Solve]

@@ -44,7 +44,8 @@ const (
 	// gradient.
 	PartClip  Fault = "part-clip"
 	BatchClip Fault = "batch-clip" // the sum of a batch's gradients is clipped to C, and not each gradient
-	// FixedSample uses the client's first s records in every round, without randomness.
+	// FixedSample uses the same records in every round, without randomness: the client's first ones, as many as the
+	// batch size.
 	FixedSample    Fault = "fixed-sample"
 	LargeSample    Fault = "large-sample"    // a round draws size times as many records as claimed
 	RepeatedSample Fault = "repeated-sample" // in the fraction size of its rounds, a client uses the sample of round 0
