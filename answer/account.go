@@ -43,8 +43,8 @@ type Accounting struct {
 	dp.BoundJSON
 	Seconds   float64  `json:"seconds"` // how long the accountant took
 	Reason    string   `json:"reason,omitempty"`
-	Notes     []string `json:"notes,omitempty"` // warnings about the rounds that the answer repeats, see plan.History
-	Statement string   `json:"statement,omitempty"`
+	Notes     []string `json:"notes,omitempty"`     // warnings about the rounds that the answer repeats, see plan.History
+	Statement string   `json:"statement,omitempty"` // Bound and what it assumes, in words; "" if there is no bound
 	Odds      *Odds    `json:"odds,omitempty"`
 }
 

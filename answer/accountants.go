@@ -32,7 +32,8 @@ func Accountants(accuracy float64) []dp.Accountant {
 // answered by pld, which computes the same quantity with proved bounds.
 const Opacus = "prv"
 
-// AccountantNames returns the names of all accountants, which a question may use, the first of them "pld".
+// AccountantNames returns the names of all accountants (methods that compute ε), by which a question can choose one.
+// The first is "pld".
 func AccountantNames() []string {
 	var names []string
 	for _, acc := range Accountants(pld.DefaultAccuracy) {

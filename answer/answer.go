@@ -55,12 +55,12 @@ const (
 	Fault       = "fault"       // a bug in this program
 )
 
-// Problem says why a question has no answer, in a form for JSON. It is also an error. [NewProblem] makes one of
-// another error.
+// Problem says why a question has no answer, in a form for JSON. It is also an error. [NewProblem] makes a Problem
+// from another error.
 type Problem struct {
 	Kind     string   `json:"kind"`     // one of Wrong, NotCovered, Infeasible, Unavailable, Ended and Fault
 	Problems []string `json:"problems"` // all problems that were found, as text
-	// Remedies are the changes to the question; each one by itself is enough to get an answer.
+	// Remedies are changes to an Infeasible question, each of which makes it feasible by itself.
 	Remedies plan.Remedies `json:"remedies,omitempty"`
 }
 

@@ -23,7 +23,7 @@ import (
 // privacy cost.
 type Report struct {
 	Satisfied  bool           `json:"satisfied"` // whether every client is satisfied, see ClientReport
-	Tested                    // the lowest of the clients' test accuracies; test records decide no stage
+	Tested                    // the lowest of the clients' test accuracies, which do not influence the training
 	Strategy   Strategy       `json:"strategy"`
 	End        string         `json:"end"`
 	Clients    []ClientReport `json:"clients"`

@@ -27,8 +27,8 @@ type Stage struct {
 	// is empty, samples and noise are drawn from the task's seed.
 	Root string `json:"noise_root,omitempty"`
 	// Params is the SHA-256 of the global model after the stage. HeldOut is the task's metric on each client's
-	// held-out records. Baseline is the best metric on these records of a prediction that ignores the features, see
-	// [models.Metric.Baseline]. All three are empty until the stage is trained.
+	// held-out records. Baseline is the best value of the metric on these records that a prediction without the
+	// features can reach, see [models.Metric.Baseline]. All three are empty until the stage is trained.
 	Params   string    `json:"params_sha256,omitempty"`
 	HeldOut  []float64 `json:"held_out_accuracy,omitempty"`
 	Baseline []float64 `json:"held_out_baseline,omitempty"`
