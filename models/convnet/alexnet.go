@@ -30,9 +30,9 @@ import (
 // dropout: see [AlexNetDropout]. For other images use [AlexNetFor].
 func AlexNet() *models.Network { return must(AlexNetFor(objects, 10)) }
 
-// AlexNetDropout returns the model "alexnet-dropout", for colour images of 32×32 pixels in ten classes. It is AlexNet
-// with dropout as in the paper: after its first two dense layers, each unit is removed with probability ½ during
-// training.
+// AlexNetDropout returns the model "alexnet-dropout", for colour images of 32×32 pixels in ten classes. It is
+// [AlexNet] with the dropout of the original network (A. Krizhevsky et al., NIPS 2012): after its first two dense
+// layers, each unit is removed with probability ½ during training.
 func AlexNetDropout() *models.Network { return must(AlexNetDropoutFor(objects, 10)) }
 
 // AlexNetFor returns AlexNet for images of other sizes or numbers of channels (the shape in) and the given number of

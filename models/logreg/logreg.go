@@ -53,9 +53,10 @@ var _ interface {
 	models.Weightable
 } = (*Model)(nil)
 
-// NewRidge returns logistic regression with the ridge (L2) penalty (λ/2)‖w̄‖² in the loss of each example, λ = lambda
-// > 0: the strongly convex model "logreg". The paper uses λ = 1/N for N records. features is the number of columns,
-// in [1, 2^32).
+// NewRidge returns the model "logreg": logistic regression with the ridge (L2) penalty (λ/2)‖w̄‖² in the loss of each
+// example, which makes the loss strongly convex. w̄ are all parameters, the weights and the bias. λ is lambda, which
+// must be above 0. A usual value is 1/N for N records, as in the experiments of the paper that this project
+// implements. features is the number of columns, in [1, 2^32).
 func NewRidge(features int, lambda float64) (*Model, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 0) {
 		return nil, fmt.Errorf("λ = %v, must be finite and above 0", lambda)
