@@ -206,8 +206,10 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 	return p.Judge()(r.Params), nil
 }
 
-// Validate returns an error if the options ask for a private search (Probing is [Private]) that is not possible for
-// the request r or with o.Trials. For other values of Probing it returns nil.
+// Validate returns an error if the options ask for a private search (Probing is [Private]) that is not possible. Such
+// a search needs a target epsilon and no target accuracy, and accuracy as the metric. Every client must hold every
+// record (the partition replicate), r.Base.AtMost must be 0, the seed must be a number, and o.Trials.Folder must be
+// empty, because results of single trials must not be kept. For other values of Probing it returns nil.
 func (o Options) Validate(r Request) error {
 	if o.Probing != Private {
 		return nil

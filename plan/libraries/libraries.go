@@ -219,7 +219,8 @@ func (r Release) checkPhases(f Format) error {
 	return errors.Join(errs...)
 }
 
-// All returns r as code in every format that can express r, without the short formats.
+// All returns r in every format of [Formats] that can express it, except for the short formats such as [OpacusShort],
+// which only have the few lines to add to an existing training loop.
 func All(r Release) ([]Code, error) {
 	var all []Code
 	for _, f := range Formats() {
