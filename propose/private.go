@@ -31,6 +31,7 @@ var selection = rdp.Selection{Shape: 1, Gamma: 0.1}
 // PrivateProbe describes a private search for settings (see [Private]), and the ε that it costs a record. A random
 // number of private trainings (trials) was run, each with a noised accuracy, and only the best one was released.
 type PrivateProbe struct {
+	// Selection has the parameters of the distribution from which the number of trials was drawn.
 	Selection  rdp.Selection `json:"selection"`
 	Mean       float64       `json:"expected_trials"` // expected number of trials; their actual number is not released
 	TrialSigma float64       `json:"trial_sigma"`     // noise multiplier of each trial

@@ -107,8 +107,10 @@ type Report struct {
 	// Compared ranks the models and features for images among which those of the proposals were chosen. Propose
 	// leaves it empty; the caller sets it to the result of [Compare].
 	Compared []Compared `json:"compared,omitempty"`
-	DataNote string     `json:"data_note,omitempty"`
-	Notes    []string   `json:"notes,omitempty"`
+	// DataNote is a warning about the records, see data.Dataset.Note. Notes are further warnings, for example about
+	// unusual settings.
+	DataNote string   `json:"data_note,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
 	// Work is about the number of floating-point operations of all proxies, estimated as by train.Prepared.Work. Use
 	// it to compare the cost of searches.
 	Work float64 `json:"-"`

@@ -62,8 +62,9 @@ type Perf struct {
 // example, for each parameter used.
 const paramFLOPs = 6
 
-// DefaultMinWork is the default of Perf.MinWork: a round with fewer floating-point operations is computed in the
-// caller's goroutine, because handing it to a worker would not pay. Such a round takes less than about 100 µs.
+// DefaultMinWork, about 790,000, is the default of Perf.MinWork: a round with fewer floating-point operations is
+// computed in the caller's goroutine, because handing it to a worker would not pay. Such a round takes less than
+// about 100 µs.
 const DefaultMinWork = paramFLOPs << 17
 
 // FLOPs returns about how many floating-point operations the clipped gradient of one example takes. It asks the
