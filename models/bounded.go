@@ -51,8 +51,10 @@ type Reader interface {
 	Ahead(b data.Batch)
 }
 
-// Sensitivity returns text that ends a sentence of a privacy statement. The text says by how much one record can
-// change a sum of clipped gradients of m, and whether this includes rounding errors, as it does if m is [Bounded].
+// Sensitivity returns text for the privacy statement of a run, without the subject of its sentence, which is the sum
+// of clipped gradients of m. For a [Bounded] model it begins with "changes by at most C if a record is added or
+// removed, including rounding", and then says how the gradients are clipped. For other models it says that ε assumes
+// that rounding changes nothing.
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {
