@@ -29,8 +29,8 @@ type View struct {
 	Reason     string  `json:"reason,omitempty"`
 }
 
-// ClosedForm is the part of a [Report] about the paper's theorem: its claims per client and per record. The fields
-// before PerClient repeat those of PerRecord.
+// ClosedForm is the part of a [Report] with the claims, per client and per record, that the paper's Theorem simpleF
+// proves (see closedform.Accountant). The fields before PerClient repeat those of PerRecord.
 type ClosedForm struct {
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Accountant   string   `json:"accountant"`
@@ -80,9 +80,9 @@ type Report struct {
 }
 
 // Drawn returns the sentence for [Report].Drawn, for a privacy statement: whether samples and noise were drawn
-// exactly (exact is true, see dp.Mechanism.Exact) or in floating point. names are the sources of the noise. If one of
-// them is a numbered seed and exact is false, the sentence is empty: then the training is a simulation and protects
-// nothing.
+// exactly (exact is true, see dp.Mechanism.Exact) or in floating point. names are the sources of the noise. If exact
+// is false and one of the sources is a numbered seed such as seed 1, the sentence is empty. Such a training is a
+// simulation that protects nothing, because whoever knows the seed can subtract the noise.
 func Drawn(exact bool, names []rng.Name) string {
 	switch {
 	case exact:
