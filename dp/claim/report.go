@@ -42,8 +42,9 @@ type ClosedForm struct {
 
 // Report is the privacy of a training, as it is written in JSON. PerClient and PerRecord are its claims (see
 // [Privacy]), and the fields before PerClient repeat PerRecord. Certified has the claims of the tight accountant,
-// package pld, and ClosedForm has those of the paper's theorem. PerClient and PerRecord are those of pld, or of the
-// theorem if only the theorem covers the training. All claims are about the same rounds.
+// package pld, and ClosedForm has those of the paper's Theorem simpleF (see closedform.Accountant). PerClient and
+// PerRecord are those of pld, or of the theorem if only the theorem covers the training. All claims are about the
+// same rounds.
 //
 // If the rounds were chosen by earlier results, under a budget that was fixed beforehand (an rdp.Filter or a
 // closedform.Budget), all claims are the guarantee of that budget instead, and ClosedForm is nil.
@@ -93,8 +94,8 @@ func Drawn(exact bool, names []rng.Name) string {
 	return "in floating point: low bits of a release may reveal records, which ε does not cover; use --exact for a release"
 }
 
-// Closed returns the claims by the paper's theorem, also from a report in the layout of an older version. If the
-// report has none, or if the theorem does not cover the training, the claims have no ε.
+// Closed returns the claims by the paper's Theorem simpleF (see [ClosedForm]), also from a report in the layout of an
+// older version. If the report has no such claims, or if the theorem does not cover the training, they have no ε.
 func (r Report) Closed() ClosedForm {
 	if c := r.Current().ClosedForm; c != nil {
 		return *c
@@ -104,7 +105,7 @@ func (r Report) Closed() ClosedForm {
 
 // NewReport returns the report of a training with noise multiplier sigma ≥ 0 and noise from the named sources. You
 // pass the function account, which returns the training's claims by a given accountant, for example with [OfLedgers].
-// NewReport calls it once with the accountant of the paper's theorem and once with that of pld.
+// NewReport calls it once with closedform.Accountant, for the paper's Theorem simpleF, and once with pld.Accountant.
 func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Privacy, error)) (Report, error) {
 	if account == nil {
 		return Report{}, errors.New("account = nil, must be a function")

@@ -65,7 +65,7 @@ type Task struct {
 // everything they release together stays within one (ε, δ). Make one with [NewBudget], and call [Budget.Spend] before
 // each task. A task may be chosen, or ended early, after results are seen. But (ε, δ) must be fixed before the first
 // result. Use it if the trainings are planned by the paper's theorem. Otherwise use rdp.Filter, which is tighter: it
-// counts the exact cost of a round and needs no least noise.
+// counts the exact cost of a round, and the noise of a round may be smaller than σ_eq below.
 //
 // Every task must use at least the noise multiplier σ_eq(ε, δ), see [Sigma]. All rounds of all tasks are
 // counted together. With sample rate q_i in round i, they must satisfy
