@@ -71,8 +71,8 @@ const (
 	MaxSample = 1 << 22
 )
 
-// CheckSample returns an error if the batch b has more than MaxSample examples. A [Bounded] model calls it at the
-// start of WideGradSum.
+// CheckSample returns an error if the batch b has more than MaxSample = 2^22 examples: the rounding errors of larger
+// sums of gradients are not bounded. A [Bounded] model calls it at the start of WideGradSum.
 func CheckSample(b data.Batch) error {
 	if n := b.Len(); n > MaxSample {
 		return fmt.Errorf("a sample of %d records, must be at most %d: the rounding of larger sums is not "+

@@ -51,7 +51,8 @@ func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }
 
-// GridError returns by how much the norm of a clipped gradient of d coordinates can grow when a [Grid] rounds each
-// coordinate, as a fraction of the clipping norm C. A model includes it in Bounded.Shade. Each coordinate moves by at
-// most half a unit of the grid, which is at most C·2^-27, so the result is √d·2^-27.
+// GridError returns by how much the norm of a clipped gradient of d coordinates can grow when each coordinate is
+// rounded to a multiple of a unit (see [Grid]), as a fraction of the clipping norm C. A model includes it in
+// Bounded.Shade, the fraction of C that it reserves for rounding errors. Each coordinate moves by at most half a
+// unit, which is at most C·2^-27, so the result is √d·2^-27.
 func GridError(d int) float64 { return math.Sqrt(float64(d)) * 0x1p-27 }

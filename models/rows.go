@@ -61,7 +61,8 @@ func columns(d *data.Dataset) int {
 	return (d.Features + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes
 }
 
-// RowBytes returns how many bytes of memory [NewRows] would allocate for the rows of d, for estimates before a run.
+// RowBytes returns how many bytes of memory [NewRows] would allocate for d. NewRows stores the rows of a data set in
+// a form that is fast for linear models. Use RowBytes to estimate before a run whether memory suffices.
 func RowBytes(d *data.Dataset) int64 {
 	bytes := 8 * d.Len()
 	if copied(d) {
