@@ -29,8 +29,8 @@ type AccountQuestion struct {
 	Delta      float64  `json:"delta,omitempty"`      // δ in (0, 1) at which ε is asked
 	Epsilon    *float64 `json:"epsilon,omitempty"`    // ε at which δ is asked, at least 0; give it instead of Delta
 	Accountant string   `json:"accountant,omitempty"` // one of AccountantNames; AllAccountants or "" means all of them
-	// Accuracy is the width of the intervals of the accountant pld, divided by their upper end, see MinAccuracy; 0
-	// means pld.DefaultAccuracy.
+	// Accuracy is the relative width of the interval in which the accountant pld encloses ε (or δ), see MinAccuracy.
+	// 0 means pld.DefaultAccuracy.
 	Accuracy float64 `json:"accuracy,omitempty"`
 	// Notes are the warnings about the events to repeat in the answer, see plan.History.
 	Notes []string `json:"-"`
@@ -43,8 +43,8 @@ type Accounting struct {
 	dp.BoundJSON
 	Seconds   float64  `json:"seconds"` // how long the accountant took
 	Reason    string   `json:"reason,omitempty"`
-	Notes     []string `json:"notes,omitempty"` // warnings about the rounds that the answer repeats, see plan.History
-	Statement string   `json:"statement,omitempty"`
+	Notes     []string `json:"notes,omitempty"`     // warnings about the rounds that the answer repeats, see plan.History
+	Statement string   `json:"statement,omitempty"` // Bound and what it assumes, in words; "" if there is no bound
 	Odds      *Odds    `json:"odds,omitempty"`
 }
 
@@ -95,8 +95,8 @@ func (q *AccountQuestion) read() error {
 }
 
 // Account answers an [AccountQuestion]. It returns one [Accounting] for each accountant that the question names. For
-// an accountant that does not cover the rounds, the Accounting has a Reason instead of a bound. If none of the
-// accountants covers the rounds, Account returns an error that wraps dp.ErrNotCovered.
+// an accountant that has no proof for such rounds, for example for their sampling, the Accounting has a Reason
+// instead of a bound. If this is so for all of them, Account returns an error that wraps dp.ErrNotCovered.
 func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	if err := q.read(); err != nil {
 		return nil, err

@@ -13,13 +13,14 @@ import (
 	"proactivedp/internal/message"
 )
 
-// MinAccuracy and MaxAccuracy are the limits of the accuracy in a question: the width of the intervals of ε that the
-// accountant pld certifies, divided by their upper end. A smaller number is more accurate and takes longer.
+// MinAccuracy and MaxAccuracy are the limits of the accuracy in a question. The accountant pld encloses ε in an
+// interval; the accuracy is the width of this interval divided by its upper end. A smaller number is more accurate
+// and takes longer.
 const MinAccuracy, MaxAccuracy = 1e-6, 0.5
 
 // Accountants returns all accountants (methods that compute ε). The first one, pld, gives the sharpest guarantee. The
-// last one, gdp, is an approximation without a guarantee. accuracy is the width of the intervals of pld, divided by
-// their upper end, in [MinAccuracy, MaxAccuracy].
+// last one, gdp, is an approximation without a guarantee. pld encloses ε in an interval; accuracy, in [MinAccuracy,
+// MaxAccuracy], is the width of this interval divided by its upper end. The others do not use it.
 func Accountants(accuracy float64) []dp.Accountant {
 	return []dp.Accountant{
 		pld.Accountant{Accuracy: accuracy}, rdp.Accountant{},
@@ -31,7 +32,8 @@ func Accountants(accuracy float64) []dp.Accountant {
 // answered by pld, which computes the same quantity with proved bounds.
 const Opacus = "prv"
 
-// AccountantNames returns the names of all accountants, which a question may use, the first of them "pld".
+// AccountantNames returns the names of all accountants (methods that compute ε), by which a question can choose one.
+// The first is "pld".
 func AccountantNames() []string {
 	var names []string
 	for _, acc := range Accountants(pld.DefaultAccuracy) {
@@ -40,8 +42,8 @@ func AccountantNames() []string {
 	return names
 }
 
-// CheckAccuracy returns an error for an accuracy outside [MinAccuracy, MaxAccuracy]. It accepts 0, which means the
-// default.
+// CheckAccuracy returns an error if accuracy, the relative width of the interval in which the accountant pld encloses
+// ε, is outside [MinAccuracy, MaxAccuracy]. It accepts 0, which means pld.DefaultAccuracy.
 func CheckAccuracy(accuracy float64) error {
 	if accuracy == 0 {
 		return nil

@@ -48,19 +48,19 @@ type Answer struct {
 // These are the values of Problem.Kind: the kinds of reasons why a question has no answer.
 const (
 	Wrong       = "wrong"       // the question is malformed, or a field is outside its range
-	NotCovered  = "not-covered" // no accountant covers the question
+	NotCovered  = "not-covered" // no accountant has a proof for such rounds
 	Infeasible  = "infeasible"  // no value of the number to be found meets the budget
 	Unavailable = "unavailable" // something that the answer needs, such as a data set, is missing
 	Ended       = "ended"       // the time limit has passed, or the caller has cancelled the question
 	Fault       = "fault"       // a bug in this program
 )
 
-// Problem says why a question has no answer, in a form for JSON. It is also an error. [NewProblem] makes one of
-// another error.
+// Problem says why a question has no answer, in a form for JSON. It is also an error. [NewProblem] makes a Problem
+// from another error.
 type Problem struct {
 	Kind     string   `json:"kind"`     // one of Wrong, NotCovered, Infeasible, Unavailable, Ended and Fault
 	Problems []string `json:"problems"` // all problems that were found, as text
-	// Remedies are the changes to the question; each one by itself is enough to get an answer.
+	// Remedies are changes to an Infeasible question, each of which makes it feasible by itself.
 	Remedies plan.Remedies `json:"remedies,omitempty"`
 }
 

@@ -15,8 +15,8 @@ import (
 type CalibrateQuestion struct {
 	plan.Target
 	Accountant string `json:"accountant,omitempty"` // accountant that computes ε, one of AccountantNames; pld if not given
-	// Accuracy is the width of the intervals of the accountant pld, divided by their upper end, see MinAccuracy. 0
-	// means pld.DefaultAccuracy.
+	// Accuracy is the relative width of the interval in which the accountant pld encloses ε, see MinAccuracy. 0 means
+	// pld.DefaultAccuracy.
 	Accuracy float64 `json:"accuracy,omitempty"`
 }
 

@@ -11,8 +11,8 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// MaxPoints is the largest value of PlanQuestion.Points, about the number of rows in the table of batch sizes that
-// plan.Plan.Frontier makes.
+// MaxPoints is the largest value of PlanQuestion.Points, which is roughly how many rows the table of batch sizes and
+// noise that plan.Plan.Frontier makes should have.
 const MaxPoints = plan.MaxPoints
 
 // PlanQuestion asks for a plan, by the fields of plan.Request, and on request for more information about it. [Solve]
@@ -21,13 +21,15 @@ type PlanQuestion struct {
 	plan.Request
 	// Sizes lists batch sizes to compare within the same budget, instead of SampleSize; see plan.Compare.
 	Sizes []int `json:"sizes,omitempty"`
-	// Tight says whether to return also what the accountant pld allows, and the recommended batch size.
+	// Tight says whether to compare the plan with what the accountant pld, the tightest one, proves: the ε of the
+	// plan, and the batch size and noise that its budget allows (plan.Plan.Tight). A good batch size is then also
+	// recommended (plan.Plan.Recommended).
 	Tight bool `json:"tight,omitempty"`
 	// Points is about the number of rows of a table with the least noise for several batch sizes (see
 	// plan.Plan.Frontier), in [2, MaxPoints]. 0 means no table.
 	Points int `json:"points,omitempty"`
-	// Accuracy is the width of the intervals of the accountant pld, divided by their upper end, see MinAccuracy. 0
-	// means pld.DefaultAccuracy.
+	// Accuracy is the relative width of the interval in which the accountant pld encloses ε, see MinAccuracy. 0 means
+	// pld.DefaultAccuracy.
 	Accuracy float64 `json:"accuracy,omitempty"`
 	// Code says whether to return also the commands of this program that run the plan, and code in the formats of
 	// package libraries.

@@ -20,9 +20,9 @@ import (
 )
 
 // ReadRounds reads the rounds of a training from the text of a file. The text has one of three forms: JSON as
-// plan.ReadHistory reads it, CSV whose header has the keys of dp.Event, or a record that another library saved (see
-// [libraries.Read]). For rounds without a sampling or an adjacency in the file, ReadRounds uses the arguments. If the
-// argument adjacency is "", it uses the one that [dp.NaturalAdjacency] returns for the sampling.
+// plan.ReadHistory reads it, CSV whose header has the JSON keys of dp.Event, or a record that another library saved
+// (see [libraries.Read]). For rounds without a sampling or an adjacency in the file, ReadRounds uses the arguments.
+// If the argument adjacency is "", it uses the one that [dp.NaturalAdjacency] returns for the sampling.
 func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
 		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)

@@ -32,15 +32,15 @@ type TradeoffQuestion struct {
 	// Delta is the δ in (0, 1) at which ε is computed. One of the curves shows what this single pair (ε, δ)
 	// guarantees.
 	Delta float64 `json:"delta"`
-	// Target is the ε for which the curve of the paper's theorem is made, in (0, 0.5). 0 means closedform.Epsilon of
-	// σ and δ.
+	// Target is the ε, in (0, 0.5), for which a curve is made from Theorem Main of the Proactive DP paper (package
+	// dp/closedform). 0 means the ε that closedform.Epsilon returns for the noise multiplier of the rounds and Delta.
 	Target float64 `json:"target,omitempty"`
 	Points int     `json:"points,omitempty"` // number of points of a curve, in [3, 100000], in JSON at most 2001; 0 means 101
 	// Epsilons is the number of values of ε at which pld computes δ, in [2, 1000]; 0 means 200. More give a better
 	// curve.
 	Epsilons int `json:"epsilons,omitempty"`
-	// Accuracy is the width of the intervals of the accountant pld, divided by their upper end, see MinAccuracy. 0
-	// means pld.DefaultAccuracy.
+	// Accuracy is the relative width of the interval in which the accountant pld encloses ε, see MinAccuracy. 0 means
+	// pld.DefaultAccuracy.
 	Accuracy float64  `json:"accuracy,omitempty"`
 	Notes    []string `json:"-"` // warnings about the events to repeat in the answer, see plan.History
 }
@@ -61,7 +61,8 @@ type Tradeoff struct {
 	// Mu is the parameter μ of the curve G_μ by Gaussian differential privacy (package gdp). It is nil if that curve
 	// is left out.
 	Mu *float64 `json:"mu"`
-	// TargetEpsilon is the ε for which the curve of the paper's theorem is made; 0 if that curve is left out.
+	// TargetEpsilon is the ε for which the curve of the Proactive DP paper's Theorem Main is made; 0 if that curve is
+	// left out.
 	TargetEpsilon float64        `json:"target_epsilon"`
 	Curves        []CurveSummary `json:"curves"` // a few numbers for each of Lines
 	LeftOut       []LeftOut      `json:"left_out"`
@@ -73,8 +74,8 @@ type Tradeoff struct {
 	events []dp.Event
 }
 
-// Curves is a [Tradeoff] as the function [JSON] returns it: with the points of its curves (Lines), and what the
-// certified curve means for an attacker (Odds).
+// Curves is a [Tradeoff] as the function [JSON] returns it: with the points of its curves (Lines), and what the curve
+// that pld certifies means for an attacker (Odds).
 type Curves struct {
 	*Tradeoff
 	Odds  *Odds           `json:"odds,omitempty"`
@@ -85,15 +86,15 @@ type Curves struct {
 // attacker.
 type CurveSummary struct {
 	Name       string        `json:"name"`
-	Side       tradeoff.Side `json:"side"`
+	Side       tradeoff.Side `json:"side"` // whether the true curve may lie above or below this one
 	Accountant string        `json:"accountant"`
 	Adjacency  dp.Adjacency  `json:"adjacency"`
 	Sampling   dp.Sampling   `json:"sampling"`
 	Points     int           `json:"points"`
-	// MaxGain is the largest 1-α-β of the points: how much better an attacker can be than guessing (0); 1 is no
-	// privacy.
+	// MaxGain is the largest 1-α-β of the points, where α is the attacker's rate of false alarms and β the rate of
+	// misses. Blind guessing gains 0; a gain of 1 means no privacy.
 	MaxGain float64 `json:"max_gain"`
-	Alpha   float64 `json:"alpha"` // rate of false alarms α at the point with the largest 1-α-β
+	Alpha   float64 `json:"alpha"` // α of the point where the gain is MaxGain
 }
 
 // LeftOut names a curve that is missing in a [Tradeoff], and says why.
@@ -117,9 +118,9 @@ func (q TradeoffQuestion) Validate() error {
 }
 
 // Compare answers a [TradeoffQuestion] with several curves: those that the accountant pld certifies, that of the
-// single pair (ε, δ), that of Gaussian differential privacy (package gdp) and that of the paper's theorem. If one of
-// the last two does not cover the rounds, its curve is left out, and Tradeoff.LeftOut has the reason. If pld does not
-// cover them, Compare returns an error that wraps dp.ErrNotCovered.
+// single pair (ε, δ), that of Gaussian differential privacy (package gdp) and that of Theorem Main of the Proactive
+// DP paper (package dp/closedform). If one of the last two has no proof for these rounds, its curve is left out, and
+// Tradeoff.LeftOut has the reason. If pld has none, Compare returns an error that wraps dp.ErrNotCovered.
 func Compare(ctx context.Context, q TradeoffQuestion) (*Tradeoff, error) { return q.compare(ctx) }
 
 // compare is Compare with additional points at the α of others.

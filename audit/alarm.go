@@ -9,8 +9,8 @@ import (
 // audit ends as soon as the messages that an adversary sees raise an alarm.
 type Alarm struct {
 	By string // bound or check that raised the alarm from the messages that an adversary sees; "" if none did
-	// Replayed says whether the check that knows the seeds, and computes messages again, had failed before the audit
-	// ended.
+	// Replayed says whether another kind of check had failed before the audit ended: one that knows the seeds, and
+	// compares each message with what they should have produced.
 	Replayed bool
 }
 

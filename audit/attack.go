@@ -13,16 +13,18 @@ import (
 
 // Attack measures how well the scores in a [Scores] distinguish members (canaries, that is, extra records, that were
 // in the training data) from the other canaries. A pair such as AUCLow and AUCHigh is a confidence interval. If the
-// scores of different canaries are independent, each interval holds with the confidence of the report.
+// scores of different canaries are independent, each interval contains the true value with a probability of at least
+// ScoresReport.Confidence.
 type Attack struct {
 	// AUC is the probability that a random member has a higher score than a random other canary; equal scores count
 	// half.
 	AUC     float64 `json:"auc"`
 	AUCLow  float64 `json:"auc_low"`
 	AUCHigh float64 `json:"auc_high"`
-	Rates   []Rate  `json:"rates"`
+	// Rates has the attack at two thresholds: those for a false-positive rate of at most 1 % and at most 0.1 %.
+	Rates []Rate `json:"rates"`
 	// Curve is the ROC curve of the attack. It has a Rate for each score as the threshold: how many members and how
-	// many other canaries have at least this score.
+	// many other canaries have at least this score. MaxFPR and the confidence intervals are left out.
 	Curve []Rate `json:"-"`
 }
 

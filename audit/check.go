@@ -23,7 +23,8 @@ const (
 // the sum of the clipped gradients of a batch plus independent Gaussian noise. A failed check shows that the program
 // ran another mechanism, for example with too little noise. It gives no bound on ε.
 type Check struct {
-	// World names the training whose messages were tested, such as "crowd". Name names the check.
+	// World names the training whose messages were tested, one of several small ones: "crowd", for example, has three
+	// clients that hold the same records. Name names the check.
 	World string  `json:"world"`
 	Name  string  `json:"check"`
 	Sees  Sight   `json:"sees"`

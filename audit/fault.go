@@ -24,7 +24,8 @@ const (
 	// CoarseGenerator draws the noise of a round from only 2^size possibilities, as a generator with a short seed
 	// does.
 	CoarseGenerator Fault = "coarse-generator"
-	// OpenShare sends the sum of gradients 1 + size times, with noise for sending it once.
+	// OpenShare multiplies the sum of gradients by 1 + size, but not its noise, as if a part of the sum were also
+	// sent without noise.
 	OpenShare Fault = "open-share"
 	// SilentEmptyBatch sends 0 without noise if no record was sampled, which reveals that none was.
 	SilentEmptyBatch Fault = "silent-empty-batch"
@@ -43,16 +44,17 @@ const (
 	// gradient.
 	PartClip  Fault = "part-clip"
 	BatchClip Fault = "batch-clip" // the sum of a batch's gradients is clipped to C, and not each gradient
-	// FixedSample uses the client's first s records in every round, without randomness.
+	// FixedSample uses the same records in every round, without randomness: the client's first ones, as many as the
+	// batch size.
 	FixedSample    Fault = "fixed-sample"
 	LargeSample    Fault = "large-sample"    // a round draws size times as many records as claimed
 	RepeatedSample Fault = "repeated-sample" // in the fraction size of its rounds, a client uses the sample of round 0
 	SharedSample   Fault = "shared-sample"   // in the fraction size of their rounds, clients use the sample of client 0
-	// KeptDraw is for random allocation: the fraction size of the epochs uses the assignment of records to rounds of
-	// epoch 0.
+	// KeptDraw is for random allocation, in which each record is put into one random round of each epoch. The
+	// fraction size of the epochs does not draw these rounds anew but uses those of epoch 0.
 	KeptDraw Fault = "kept-draw"
-	// SecondRound is for random allocation: the fraction size of the records is in two rounds of an epoch, not in
-	// one.
+	// SecondRound is for random allocation (see KeptDraw): the fraction size of the records is in two rounds of an
+	// epoch, not in one.
 	SecondRound Fault = "second-round"
 	ExtraRecord Fault = "extra-record" // a person has one record more than the claimed ε allows for (Event.Group)
 	// FreshResend gives new noise to an update that is sent again after a loss. size is the fraction of such updates.

@@ -67,9 +67,9 @@ func (o *Options) describe(name string) part {
 }
 
 // Do computes one part of an audit for another process. text is a part that the audit gave to its [Elsewhere]; send
-// the result back to it. courses must contain the courses of the audit, because JSON cannot hold them. workers is the
-// number of trainings at the same time, at least 1. Do refuses a part from another build of the program, because its
-// result might differ.
+// the result back to it. JSON cannot hold the functions of Options.Courses, so pass the audit's courses again in
+// courses, which may have more. workers is the number of trainings at the same time, at least 1. Do refuses a part
+// from another build of the program, because its result might differ.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
 	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {

@@ -20,8 +20,7 @@ import (
 type Report struct {
 	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
 	EpsilonUpper      float64 `json:"epsilon_upper"` // claimed upper bound on the ε of a record
-	// Violated says whether the lower bound of the probe in the field Probe exceeds its claim; then some claim is
-	// refuted.
+	// Violated says whether EpsilonLowerBound exceeds EpsilonUpper. The claimed ε is then wrong.
 	Violated bool `json:"violated"`
 	// Confidence is the probability with which all lower bounds in the report are at most the true ε.
 	Confidence float64 `json:"confidence"`

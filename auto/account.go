@@ -18,24 +18,25 @@ import (
 	"proactivedp/train"
 )
 
-// Account is the privacy budget (ε, δ) of some clients' records, fixed before the first release. If
-// each client holds its own records, each has its own account. If all clients hold the same records,
-// one account counts the rounds of all of them, with the strictest budget that any client asked for.
+// Account is the privacy budget (ε, δ) of some clients' records, fixed before the first release. Rounds that are
+// chosen by earlier results are paid for through a filter: a counter that refuses a round that would exceed the
+// budget. If each client holds its own records, each has its own account. If all clients hold the same records, one
+// account counts the rounds of all of them, with the strictest budget that any client asked for.
 type Account struct {
 	Clients []int   `json:"clients"`
 	Records int     `json:"records"` // number of records of each client, N_c
 	Epsilon float64 `json:"epsilon"` // ε_target
 	Delta   float64 `json:"delta"`   // δ_target
-	// Group is the largest number of records of a person, if the budget protects persons; see
-	// train.Spec.AtMost. 0 means that it protects single records. No filter covers persons, so Once must
-	// then be true.
+	// Group is the largest number of records of a person, if the budget protects persons; see train.Spec.AtMost. 0
+	// means that it protects single records. The filters count only single records, so a budget for persons needs
+	// Once.
 	Group int `json:"group,omitempty"`
 	// Once says that the account pays for a single stage, whose plan is fixed before its first release. No filter is
 	// needed then, and package dp/pld certifies the ε. The stage needs less noise than with a filter, by about a
 	// tenth at small ε.
 	Once bool `json:"once,omitempty"`
-	// Orders are the orders of the Rényi filter (rdp.Filter) that stops the rounds when the budget is spent. If there
-	// are no orders and Once is false, a closedform.Budget does this.
+	// Orders are the Rényi orders of the filter rdp.Filter. If there are no orders and Once is false, the filter is
+	// closedform.Budget, which counts by the paper's theorem.
 	Orders []float64 `json:"orders,omitempty"`
 }
 

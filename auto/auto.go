@@ -50,14 +50,15 @@ type Strategy string
 
 // These are the values of [Strategy], the rules by which the loop plans.
 const (
-	// Paper plans by the paper's Theorem simpleF. From the accuracies that were estimated for several amounts of
-	// noise (see [Outlook]) it chooses the noise multiplier σ. The theorem gives an ε for σ, and Paper uses the
-	// largest batch size that the theorem allows for this ε, and therefore the fewest rounds. If the target is not
-	// reached, later stages can have less noise. A closedform.Budget counts the spent budget.
+	// Paper plans by a theorem of the paper, called simpleF there (see package dp/closedform). From the accuracies
+	// that were estimated for several amounts of noise (see [Outlook]) it chooses the noise multiplier σ. The theorem
+	// gives an ε for σ, and Paper uses the largest batch size that the theorem allows for this ε, and therefore the
+	// fewest rounds. If the target is not reached, later stages can have less noise. A closedform.Budget counts the
+	// spent budget.
 	Paper Strategy = "paper"
 	// PaperTarget is like Paper, but the batch size of a stage is the largest that the theorem allows for the
-	// client's target epsilon, not for the smaller ε that belongs to σ. This is how the paper's text describes its
-	// calculator. By the theorem, no second stage is then possible.
+	// client's target epsilon, not for the ε that the theorem gives for the chosen σ, which may be smaller. This is
+	// how the paper's text describes its calculator. By the theorem, no second stage is then possible.
 	PaperTarget Strategy = "paper-target"
 	// Tight takes the best training that the accountant of package dp/pld proves to be within the budget: a batch
 	// size s and a number of rounds T with nearly the largest s√T/σ (the size of the summed gradients compared with
@@ -73,8 +74,8 @@ const (
 // Strategies returns all values of [Strategy].
 func Strategies() []Strategy { return []Strategy{Paper, PaperTarget, Tight, Default} }
 
-// ByTheorem reports whether the strategy is Paper or PaperTarget. These plan by the paper's Theorem simpleF, and need
-// accuracies that were estimated beforehand (see [Outlook]).
+// ByTheorem reports whether the strategy is Paper or PaperTarget. These plan by the paper's theorem (see package
+// dp/closedform), and need accuracies that were estimated beforehand (see [Outlook]).
 func (s Strategy) ByTheorem() bool { return s == Paper || s == PaperTarget }
 
 // Schedule returns spec with the schedule of step sizes that suits the strategy: decreasing to 0 for Tight and
@@ -108,9 +109,9 @@ type Client struct {
 // client's privacy budget. [NewTask] makes one from a standard training.
 type Task struct {
 	// Spec is the training: model, data, partition, held-out records, seed. NoiseMultiplier and Run must be 0,
-	// because the loop finds the noise and gives each release its run number. With SeedFromOS, samples and noise of
-	// each stage are drawn from a new secret; the seed then only splits and deals the records and draws the initial
-	// model.
+	// because the loop finds the noise, and numbers the runs of all stages and clients so that no two draw the same
+	// noise. With SeedFromOS, samples and noise of each stage are drawn from a new secret; the seed then only splits
+	// and deals the records and draws the initial model.
 	Spec     train.Spec `json:"config"`
 	Strategy Strategy   `json:"strategy"`
 	Clients  []Client   `json:"clients"` // budget and target of each client; as many as Spec.Clients

@@ -24,13 +24,13 @@ import (
 // privacy cost.
 type Report struct {
 	Satisfied  bool           `json:"satisfied"` // whether every client is satisfied, see ClientReport
-	Tested                    // the lowest of the clients' test accuracies; test records decide no stage
+	Tested                    // the lowest of the clients' test accuracies, which do not influence the training
 	Strategy   Strategy       `json:"strategy"`
 	End        string         `json:"end"`
 	Clients    []ClientReport `json:"clients"`
 	Stages     []StageReport  `json:"stages"` // of this task
 	Gradients  int            `json:"grad_computations"`
-	Rounds     int            `json:"rounds"` // messages of a client that takes part in every stage, with the least batch size
+	Rounds     int            `json:"rounds"` // of a client that takes part in every stage
 	Privacy    Privacy        `json:"privacy"`
 	Params     string         `json:"params_sha256"`
 	Model      string         `json:"model_file"` // name in the folder; "" if nothing is kept

@@ -23,13 +23,13 @@ type Stage struct {
 	Rounds       int                 `json:"rounds"`      // of each client with the least batch size; the others have fewer
 	Eta0         float64             `json:"eta0"`
 	Participants []train.Participant `json:"parts"`
-	// Root is the public name of the secret from which the samples and the noise of the stage are drawn. The secret
-	// itself is in [Options].Dir until the stage is trained, and is then removed. If Root is empty, samples and noise
-	// are drawn from the task's seed.
+	// Root identifies the secret from which the samples and the noise of the stage are drawn, without revealing it
+	// (see rng.Name). The secret itself is in [Options].Dir until the stage is trained, and is then removed. If Root
+	// is empty, samples and noise are drawn from the task's seed.
 	Root string `json:"noise_root,omitempty"`
 	// Params is the SHA-256 of the global model after the stage. HeldOut is the task's metric on each client's
-	// held-out records. Baseline is the best metric on these records of a prediction that ignores the features, see
-	// [models.Metric.Baseline]. All three are empty until the stage is trained.
+	// held-out records. Baseline is the best value of the metric on these records that a prediction without the
+	// features can reach, see [models.Metric.Baseline]. All three are empty until the stage is trained.
 	Params   string    `json:"params_sha256,omitempty"`
 	HeldOut  []float64 `json:"held_out_accuracy,omitempty"`
 	Baseline []float64 `json:"held_out_baseline,omitempty"`

@@ -35,7 +35,7 @@ type Announcement struct {
 	Rounds   int        `json:"rounds"`   // number of rounds of each client
 	Params   int        `json:"params"`   // number of the model's parameters
 	Records  int        `json:"records"`  // number of training records that the server assumes each client to have
-	Features int        `json:"features"` // number of features of a record in the data file, before a feature map
+	Features int        `json:"features"` // number of features of a record in the data file, before Spec.FeatureMap is applied
 	// Labels has the label of each class, as in the server's data. The labels are public. A client uses them to read
 	// its own records, because a client with other labels would train other classes.
 	Labels []string `json:"labels"`

@@ -161,7 +161,7 @@ type JoinReport struct {
 	Resent  int          `json:"resent"`     // number of updates that were sent again since the last start
 	Lives   int          `json:"lives"`      // how often the client was started in this run
 	Seconds float64      `json:"seconds"`    // time since the last start
-	Release []dp.Release `json:"releases"`   // rounds of this client, with the name of their noise, as files store them
+	Release []dp.Release `json:"releases"`   // rounds of this client, and which secret and run their noise came from
 	Privacy Statement    `json:"privacy"`
 	Notes   []string     `json:"notes,omitempty"` // warnings about the releases, for example about old copies of a folder
 }

@@ -91,15 +91,15 @@ type Status struct {
 type ClientStatus struct {
 	Client int `json:"client"`
 	Next   int `json:"next"` // first round of the client whose update the server does not have
-	// Covered is the number of first rounds that the server has on disk: all rounds below Covered. The client can
-	// forget them.
+	// Covered is the first round that the server has not saved to disk. It has saved all earlier ones, so the client
+	// can forget them.
 	Covered int `json:"covered"`
-	// Oldest is the first round that the client can still send again, by its last message about itself.
+	// Oldest is the first round that the client can still send again, as the client said in its last hello message.
 	Oldest int `json:"oldest"`
 	// Lost is the number of rounds from Next on that neither server nor client has, see [ErrLost]; 0 normally.
 	Lost int `json:"lost"`
-	// Newest is the number k of the newest global model that the client has received, by its last message about
-	// itself.
+	// Newest is the number k of the newest global model that the client has received, as it said in its last hello
+	// message.
 	Newest int `json:"newest"`
 	Life   int `json:"life"`
 	// Heard is the number of seconds since the client's last message. It is -1 if there was none since the server

@@ -42,8 +42,8 @@ func (m Affine) Dense() bool {
 // a normalised value is not finite. With m.Refuse, a value outside its bounds is also an error. The error names the
 // column and the first row with such a value, but never shows the value.
 //
-// Sparse rows do not store zeros. In a column whose Shift is not 0, such a zero is compared with the bounds like
-// other values. In a column whose Shift is 0, the bounds must include 0.
+// Sparse rows do not store zeros. If the result is dense, these zeros are filled in first, and are compared with the
+// bounds like other values. Otherwise they stay 0. Therefore the bounds of a column whose Shift is 0 must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 
 // MappedInPlace does the same as [Dataset.Mapped]: it normalises the rows by m. But it may overwrite the rows of d to

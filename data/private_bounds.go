@@ -15,8 +15,9 @@ const (
 	maxBoundsEpsilon = 1e2
 )
 
-// CheckBoundsEpsilon returns an error if epsilon is outside [1e-4, 100], the range that [Dataset.PrivateBounds]
-// accepts. Use it to report a bad setting before the data is read.
+// CheckBoundsEpsilon returns an error if epsilon, the privacy cost of estimating the bounds of columns, is outside
+// [1e-4, 100], the range that [Dataset.PrivateBounds] accepts. Use it to report a bad setting before the data is
+// read.
 func CheckBoundsEpsilon(epsilon float64) error {
 	if !(epsilon >= minBoundsEpsilon && epsilon <= maxBoundsEpsilon) {
 		return fmt.Errorf("ε of private bounds = %v, must be in [%g, %g]", epsilon, minBoundsEpsilon, maxBoundsEpsilon)
@@ -69,13 +70,15 @@ func ends(n int) (low, high float64) {
 //
 // The method is that of Wilson et al., "Differentially Private SQL with Bounded User Contribution", PoPETs 2020,
 // section 5.1.1. Let d be the number of columns that are looked at. For each column, a histogram counts the records
-// by powers of two. Discrete Laplace noise of the whole-numbered scale t = ⌈d/ε⌉ is added to each count. A record is
-// in one bin of each histogram. So adding or removing it changes d counts by 1, and the probability of any outcome by
-// a factor of at most exp(d/t) ≤ exp(ε) (Dwork, McSherry, Nissim and Smith, "Calibrating Noise to Sensitivity in
-// Private Data Analysis", TCC 2006, Proposition 1; Ghosh, Roughgarden and Sundararajan, "Universally
-// Utility-Maximizing Privacy Mechanisms", STOC 2009, for whole numbers). The bounds are the outer ends of the first
-// and the last bin whose noisy count is above a threshold. Noise alone exceeds this threshold in any bin with
-// probability at most 1 %. The bounds depend on the records only by the noisy counts, and nothing else is released.
+// by the size of their value: a bin has the values between two successive powers of two, positive and negative ones
+// apart. Discrete Laplace noise of the whole-numbered scale t = ⌈d/ε⌉ is added to each count. A record is in one bin
+// of each histogram. So adding or removing it changes d counts by 1, and the probability of any outcome by a factor
+// of at most exp(d/t) ≤ exp(ε) (Dwork, McSherry, Nissim and Smith, "Calibrating Noise to Sensitivity in Private Data
+// Analysis", TCC 2006, Proposition 1; Ghosh, Roughgarden and Sundararajan, "Universally Utility-Maximizing Privacy
+// Mechanisms", STOC 2009, for whole numbers). The bounds are the outer ends of the first and the last bin whose noisy
+// count is above a threshold. Noise alone exceeds this threshold in any bin with probability at most 1 %. The bounds
+// of sparse rows are extended to include 0. The bounds depend on the records only by the noisy counts, and nothing
+// else is released.
 func (d *Dataset) PrivateBounds(epsilon float64, known func(j int) bool, s *rng.Stream) (m Affine, hidden int, err error) {
 	if err := CheckBoundsEpsilon(epsilon); err != nil {
 		return Affine{}, 0, err

@@ -26,9 +26,10 @@ type lattice struct {
 const latticeBits = 40
 
 // MaxExactNoise is the largest noise multiplier σ of a [Mechanism] whose field Exact is set. Such a mechanism rounds
-// sums and noise to multiples of a small spacing. The noise must make up for this rounding, so its standard deviation
-// is larger than C·σ, by about the fraction σ·2^-40·√d for a model with d parameters. At σ = 10^6 and d = 10^6 this
-// fraction is 0.001.
+// sums and noise to multiples of a small spacing, so that the low bits of a release reveal nothing about the records.
+// Rounding can increase the distance of two sums, so the standard deviation of the noise is made larger than C·σ, by
+// about the fraction σ·2^-40·√d for a model with d parameters. The limit keeps this fraction small: it is 0.001 at σ
+// = 10^6 and d = 10^6.
 const MaxExactNoise = 1e6
 
 // lattice returns the lattice for releases of d coordinates. σ must be above 0.

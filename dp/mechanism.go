@@ -374,10 +374,13 @@ type Ledger struct {
 	events []Event
 }
 
-// Record adds an event to the end of the ledger. If it equals the last event, only the count of that event grows.
-// There are two exceptions, in which the event is listed separately: an int cannot hold the sum of the counts, or the
-// sampling has epochs ([Sampling.HasEpochs]). With epochs, the new event begins a new epoch, and in each epoch a
-// record may be used once, so a single event would count too little.
+// Record adds an event to the end of the ledger. If it equals the last event except for its count, only the count of
+// the last event grows. There are two exceptions, in which e is listed as a separate event:
+//
+//   - an int cannot hold the sum of the counts;
+//   - the sampling has epochs (Allocation or Shuffle). Then e begins a new epoch, in which a record may be used
+//     again. One event for all these rounds would look like fewer epochs, and an accountant would compute too small
+//     an ε.
 func (l *Ledger) Record(e Event) {
 	if n := len(l.events); n > 0 && !e.Sampling.HasEpochs() {
 		last, count := &l.events[n-1], e.Count
@@ -395,7 +398,7 @@ func (l *Ledger) Record(e Event) {
 //
 //   - the ledger is empty;
 //   - size, the batch size, differs from that of the last round (for Allocation, size is ignored);
-//   - the sampling is Shuffle;
+//   - the sampling is Shuffle, which no Mechanism draws;
 //   - an int cannot hold the count.
 //
 // Use Repeat only for consecutive rounds of one client in one run, from round 0 on, because with Allocation it

@@ -13,9 +13,10 @@ import (
 // and the client. The name does not reveal a secret and may be published. The zero value means that the source is not
 // known.
 //
-// Two releases with the same root, run, client and round number have the same random numbers, scaled by σ, and so
-// they do not protect each other. For example, let U and U′ be the releases of one round in two trainings with seed
-// 1, at σ = 10 and σ = 20. Then the noise cancels in 2U − U′, which is a sum of gradients without protection.
+// The noise of two releases with the same root, run, client and round number is the same random numbers, scaled by σ.
+// Whoever has both releases can remove it. For example, let U and U′ be the releases of one round in two trainings
+// with seed 1, at σ = 10 and σ = 20. Then the noise cancels in 2U − U′, which is a sum of gradients without
+// protection.
 type Noise struct {
 	rng.Name
 	Client int `json:"client"` // number of the client, or AllClients for rounds of any client of the run
@@ -44,8 +45,8 @@ var ErrSharedNoise = errors.New("releases share their noise")
 // rounds of one release. The error wraps [ErrSharedNoise] if
 //
 //   - two arguments name the same noise; the error gives their indexes, counted from 0;
-//   - one argument has events of two different mechanisms that name the same run, because a run has only one
-//     mechanism.
+//   - events that name the same run of the same seed or secret are not [Event.Alike], whether they are in one
+//     argument or in two. All clients of a run use one mechanism, so such events cannot be parts of one run.
 func Compose(releases ...[]Event) ([]Event, error) {
 	seen := runs{}
 	for i, events := range releases {
@@ -58,8 +59,9 @@ func Compose(releases ...[]Event) ([]Event, error) {
 	return slices.Concat(releases...), nil
 }
 
-// CheckNoise returns an error that wraps [ErrSharedNoise] if two ledgers name the same noise. It makes the same check
-// for the ledgers of clients as [Compose] does for lists of events, but needs no list of all events.
+// CheckNoise returns an error that wraps [ErrSharedNoise] if two ledgers have rounds whose noise is the same: that of
+// one client in one run of one seed or secret (see [Noise]). It makes the same checks as [Compose] for each ledger's
+// events, without making a list of all events.
 func CheckNoise(ledgers []Ledger) error {
 	seen := runs{}
 	for i := range ledgers {
@@ -124,8 +126,9 @@ func (c *composed) sharing(client, i int) (int, bool) {
 	return 0, false
 }
 
-// Names returns the sources of noise that the events name, each once, in the order of the events. A source is a root
-// (a seed or a secret) and the number of a run. unnamed is true if at least one event names no source.
+// Names returns the sources of noise that the events name, each once, in the order of the events, for example to
+// publish them with ε. A source is a root (a seed or a secret) and the number of a run: one root has independent
+// noise for each run number. unnamed is true if at least one event names no source.
 func Names(events []Event) (names []rng.Name, unnamed bool) {
 	seen := map[rng.Name]bool{}
 	for _, e := range events {
@@ -140,8 +143,8 @@ func Names(events []Event) (names []rng.Name, unnamed bool) {
 	return names, unnamed
 }
 
-// Release is a list of rounds whose noise comes from one source, a run of a seed or a secret. It is the form in which
-// files store rounds: the source is named once and not in each event.
+// Release is a list of rounds whose noise comes from one source: a seed or a secret, together with the number of the
+// run (training) that used it. Files store rounds in this form, which names the source once and not in each event.
 type Release struct {
 	// Noise is the seed or secret, and run, from which the noise of all Events was drawn; absent in JSON if it is not
 	// known.

@@ -15,8 +15,9 @@ import (
 // has a proof as a Scheme. Other packages refuse the new schemes until they name them.
 type Scheme int
 
-// These are the pairs of sampling and adjacency for which some accountant has a proof. Each name is that of the
-// sampling followed by that of the adjacency.
+// These are the pairs of sampling and adjacency for which some accountant has a proof. A name such as
+// PoissonAddOrRemove is that of the sampling followed by that of the adjacency. The last two are cases of
+// PoissonAddOrRemove that have their own proofs.
 const (
 	PoissonAddOrRemove Scheme = iota + 1
 	PoissonReplaceOne
@@ -189,9 +190,11 @@ func (e Event) Epochs() int {
 // Other events are returned unchanged. others reports whether an event was replaced. Shuffled events that are not
 // valid are returned unchanged, too.
 //
-// The rounds must be those of one data loader. If they differ in noise or in the number of batches of an epoch, all
-// shuffled events but the last must be whole epochs. Otherwise the error wraps [ErrNotCovered]. The same holds for
-// random allocation, whose events are checked, but not replaced.
+// The rounds must be consecutive rounds of one data loader. If they differ in noise or in the number of batches of an
+// epoch, each shuffled event except the last must consist of whole epochs. Otherwise the error wraps [ErrNotCovered],
+// because a record could then be in more rounds of one setting than their number suggests, for example in one at the
+// end of an epoch and in another at the start of the next. The same holds for random allocation, whose events are
+// checked, but not replaced.
 func Unamplified(events []Event) (all []Event, others bool, err error) {
 	// Why the replacement costs at least as much. Fix the permutations. Then a record is in one batch of
 	// each epoch, so two neighbours differ in one Gaussian round per epoch, by C (zero-out) or 2C

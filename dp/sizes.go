@@ -123,9 +123,9 @@ func ParseSizes(text string) (Sizes, error) {
 	return p, nil
 }
 
-// MaxRounds is the largest number of rounds of one client. The reason for the limit is memory: a run needs 8 bytes
-// for each round, so at most 160 MB, if batch sizes vary, or if the clients' permissible delay (see package sim)
-// depends on batch sizes.
+// MaxRounds is the largest number of rounds of one client. The reason for the limit is memory. A run needs 8 bytes
+// for each round, so at most 160 MB, if batch sizes vary, or if the clients' permissible delay (how far a client may
+// run ahead of the global model, see package sim) depends on batch sizes.
 const MaxRounds = 20_000_000
 
 // Run says how many rounds a client computes if it may compute K gradients in total. Round i computes s_i gradients,
@@ -137,11 +137,11 @@ type Run struct {
 	Max       int // the largest sample size s_i of these rounds
 }
 
-// Cut returns how many whole rounds fit into k gradient computations, if round i has the batch size s.At(i). Two
-// kinds of sequences give a Run that no training accepts. If sizes vary and more than MaxRounds rounds would fit, Cut
-// stops at MaxRounds+1 rounds, so that it does not count for long, and the training's configuration is refused for
-// having too many rounds. If a size is below 1, Cut stops after that round, and [Mechanism.Validate] reports the
-// size.
+// Cut returns how many whole rounds fit into k gradient computations, if round i has the batch size s.At(i). Cut
+// returns no error. In two cases it stops early, and its Run is refused later, when a training is configured:
+//
+//   - If sizes vary and more than MaxRounds rounds would fit, it stops at MaxRounds+1 rounds, which are too many.
+//   - If a size is below 1, it stops after that round, and [Mechanism.Validate] reports the size.
 func Cut(s Sizes, k int) Run {
 	r := Run{}
 	if c, ok := s.(ConstantSizes); ok && c > 0 {
@@ -169,8 +169,8 @@ func Cut(s Sizes, k int) Run {
 	return r
 }
 
-// Theta returns θ, the run's largest batch size divided by its mean batch size, which is at least 1. The theorems of
-// the paper need more rounds for a larger θ. It is exactly 1 for constant sizes and for a run without rounds.
+// Theta returns θ, the run's largest batch size divided by its mean batch size. The theorems of package closedform
+// need more rounds for a larger θ. θ is at least 1, and exactly 1 for constant sizes and for a run without rounds.
 func (r Run) Theta() float64 {
 	if r.Rounds == 0 {
 		return 1

@@ -19,7 +19,7 @@ type ChoiceRequest struct {
 	// schedule.
 	Spec    train.Spec
 	Epsilon float64 // largest ε that a record may pay, as the accountant certifies it at the spec's δ
-	Free    bool    // whether the Chooser may also change the batch size, the rounds and the clients
+	Free    bool    // whether the Chooser may also change the batch size and the numbers of rounds and clients
 }
 
 // Chooser is a function that chooses noise, clipping norm and step sizes of a training for a privacy budget. You

@@ -114,8 +114,8 @@ type Summary struct {
 	Accuracy   float64 `json:"test_accuracy"`    // final test accuracy, mean over seeds
 	AccuracySD float64 `json:"test_accuracy_sd"` // standard deviation over seeds
 	Seconds    float64 `json:"virtual_seconds"`  // duration of a training, mean over seeds
-	// Reached is the number of seeds whose training reached the target. A training that ends below the target by more
-	// than the tolerance is not counted.
+	// Reached is the number of seeds whose training reached the target and kept it: its final accuracy may be below
+	// the target by at most the tolerance.
 	Reached int `json:"seeds_at_target"`
 	// ToTarget is the time to the target, mean over seeds; null unless all seeds reached it.
 	ToTarget *float64 `json:"virtual_seconds_to_target"`

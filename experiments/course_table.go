@@ -39,9 +39,10 @@ func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]
 	return table
 }
 
-// CourseRows returns a table to print below a picture, with a header and a row for each client. A row has the
-// client's target, its result in courses[0] (a run of a [Loop]), and the number of courses in which the client
-// reached its target accuracy.
+// CourseRows returns a table to print below the picture of a run of a [Loop], with a header and a row for each
+// client. courses[0] is the run in the picture, and the other elements are runs with other seeds. A row has the
+// client's target accuracy, its result in courses[0] (the guaranteed ε, the stages in which it took part, and its
+// accuracies), and the number of runs in which it reached its target accuracy.
 func CourseRows(clients []CourseClient, courses []Course) [][]string {
 	out := [][]string{{"client", "guaranteed", "δ", "target", "took part in stages", "returns", "held-out at end",
 		"test", "satisfied at end", "in all courses"}}
@@ -94,10 +95,10 @@ func stretches(numbers []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// Caption returns the text to print below a picture of courses[0], a run of a [Loop]. It says what is drawn, how
-// clients decide whether they are satisfied, and which privacy is guaranteed. The other elements of courses are runs
-// with other seeds: the text only gives the number of courses, because the last column of [CourseRows] counts over
-// all of them.
+// Caption returns the text to print below the picture of a run of a [Loop], and below its table by [CourseRows]. It
+// explains the picture, by which accuracy a client decides whether to take part in the next stage, and which privacy
+// is guaranteed. courses[0] is the run in the picture. The other elements are runs with other seeds, of which the
+// text gives only the number, because one column of the table counts the runs in which a client reached its target.
 func Caption(courses []Course) string {
 	c := courses[0]
 	return fmt.Sprintf("Drawn: seed 1; the last column of the table counts over %s. Points: the ends of stages, at "+

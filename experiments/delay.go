@@ -106,7 +106,7 @@ type DelayReport struct {
 	// Looks is the number of times that the accuracy of each run was measured, including once before its first round.
 	Looks    int `json:"looks"`
 	Rounds   int `json:"rounds"`    // number of rounds of each client
-	TestRows int `json:"test_rows"` // number of these rows
+	TestRows int `json:"test_rows"` // number of rows on which accuracies were measured
 	// Majority is the baseline: the best value of the metric that the same prediction for all rows reaches, see
 	// models.Metric.Baseline.
 	Majority float64 `json:"majority_share"`

@@ -30,9 +30,12 @@ type DelayVerdict struct {
 	Margin     float64 `json:"margin"`     // largest loss of accuracy that is accepted, see [DelaySpec].Margin
 	Confidence float64 `json:"confidence"` // confidence with which one delay is put into Keeps or Loses
 
-	Keeps     []string `json:"keeps"`     // delays that lose at most Margin of accuracy
-	Loses     []string `json:"loses"`     // delays that lose more than Margin, or with which a training diverged
-	Undecided []string `json:"undecided"` // delays for which there are too few seeds to decide
+	Keeps []string `json:"keeps"` // delays that lose at most Margin of accuracy
+	Loses []string `json:"loses"` // delays that lose more than Margin, or with which a training diverged
+	// Undecided are the delays for which there are too few seeds to decide. If the synchronous training diverged or
+	// is no better than always predicting the same class, all delays are undecided, and the following fields are
+	// empty.
+	Undecided []string `json:"undecided"`
 
 	// Affordable is the delay of Keeps with the largest mean staleness (rounds by which models are out of date): the
 	// loosest delay that keeps the accuracy. It is "" if Keeps is empty.
@@ -42,8 +45,8 @@ type DelayVerdict struct {
 	// delay of Keeps is faster than the synchronous run.
 	Fastest string   `json:"fastest"`
 	SpeedUp *float64 `json:"speed_up"`
-	// Resolution is the smallest mean loss of accuracy that can be told from 0 with this number of seeds, for every
-	// delay with which no training diverged. It is nil with one seed.
+	// Resolution is a loss of accuracy: with this number of seeds, a mean loss above it can be told from 0, whichever
+	// delay it is. Delays with which a training diverged are left out. It is nil with one seed.
 	Resolution *float64 `json:"resolution"`
 	// SeedsAdvised is the number of seeds to run in order to decide the delays in Undecided, estimated from the
 	// spread over seeds. It is 0 if Undecided is empty, or if more than 200 seeds would be needed.

@@ -36,7 +36,9 @@ type PredictionCase struct {
 	Name    string     `json:"name"` // name by which pictures and tables show the case
 	Base    train.Spec `json:"base"`
 	Epsilon []float64  `json:"epsilon"`
-	// Noise lists noise multipliers. Settings meet them only approximately, because batch sizes are whole numbers.
+	// Noise lists noise multipliers. With ε and the number of rounds, a noise multiplier determines the batch size,
+	// which is then rounded to a whole number. So the noise multiplier of a setting differs a little from that of the
+	// list.
 	Noise []float64 `json:"noise,omitempty"`
 	// Walks are the distances that the model would move if there were only noise; each gives a step size.
 	Walks  []float64 `json:"walks,omitempty"`

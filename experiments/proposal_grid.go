@@ -27,8 +27,8 @@ import (
 )
 
 // ProposalGrid returns a default grid of settings for [AgainstGrid], which trains all of them in order to check how
-// good a proposal for r is. The numbers of rounds are those of r. For noise, clipping norm and step size, the grid
-// has the values that [propose.Propose] tries, and values between and beyond them.
+// good the setting is that [propose.Propose] proposes for the request r. The numbers of rounds are those of r. For
+// noise, clipping norm and step size, the grid has the values that Propose tries, and values between and beyond them.
 func ProposalGrid(r propose.Request) propose.Grid {
 	g := propose.Grid{
 		Rounds: r.Rounds, Noise: []float64{1, 2, 4}, Clips: []float64{0.05, 0.1, 0.3, 1},
@@ -92,8 +92,9 @@ const (
 	minGridTestSeeds, maxGridTestSeeds = 2, 100
 )
 
-// CheckGridTimes returns an error if times, an argument of [AgainstGrid], is not in [1, 1000]. The trainings of the
-// grid take at least times as much arithmetic as the search for the proposal.
+// CheckGridTimes returns an error if times, an argument of [AgainstGrid], is not in [1, 1000]. It is the least ratio
+// of two amounts of arithmetic: that of training all settings of the grid, and that of the search of package propose,
+// which proposes a setting after cheaper trainings.
 func CheckGridTimes(times float64) error {
 	if !(times >= minGridTimes && times <= maxGridTimes) {
 		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)
@@ -103,8 +104,8 @@ func CheckGridTimes(times float64) error {
 
 // AgainstGrid checks how good the first proposal of [propose.Propose] for the request r is: it compares this proposal
 // with the best setting of the grid g. All settings of the grid are trained in full, each with the same number of
-// seeds. The number is the least with which the grid takes at least times as much arithmetic as the search for the
-// proposal; times is in [1, 1000].
+// seeds. AgainstGrid chooses this number: as few seeds as possible, but so many that training the grid takes at least
+// times as much arithmetic as the search for the proposal took; times is in [1, 1000].
 //
 // The proposal and the best setting are both chosen by accuracy on held-out rows. Then the accuracy of both is
 // measured on the test set, in testSeeds trainings for each, in [2, 100]. The request must have a target epsilon, and

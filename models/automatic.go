@@ -38,9 +38,8 @@ const AutomaticGamma = 0.01
 //
 //	C·(n(1 + 2^-22) + e)(1 + 4u)/(n(1 + 2^-21) + γ) ≤ C   if e ≤ γ/2,
 //
-// because (1 + 2^-22)(1 + 4u) < 1 + 2^-21 and e(1 + 4u) < γ. For the kernels of this program, e is below 1e-12, far
-// below γ/2 = 0.005: they can also clip to a norm C of only 1e-13 (nn.LeastTiledNorm), for which the lost part e must
-// be below C.
+// because (1 + 2^-22)(1 + 4u) < 1 + 2^-21 and e(1 + 4u) < γ. In this program e is below 1e-12, far below γ/2 = 0.005,
+// because its loops are made for clipping norms as small as 1e-13 (nn.LeastTiledNorm).
 func AutomaticFactor(norm, clip float64) (factor float64, ok bool) {
 	if !(norm <= MaxNorm && clip > 0) {
 		return 0, false

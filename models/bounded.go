@@ -51,8 +51,10 @@ type Reader interface {
 	Ahead(b data.Batch)
 }
 
-// Sensitivity returns text that ends a sentence of a privacy statement. The text says by how much one record can
-// change a sum of clipped gradients of m, and whether this includes rounding errors, as it does if m is [Bounded].
+// Sensitivity returns text for the privacy statement of a run, without the subject of its sentence, which is the sum
+// of clipped gradients of m. For a [Bounded] model it begins with "changes by at most C if a record is added or
+// removed, including rounding", and then says how the gradients are clipped. For other models it says that ε assumes
+// that rounding changes nothing.
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {
@@ -69,8 +71,8 @@ const (
 	MaxSample = 1 << 22
 )
 
-// CheckSample returns an error if the batch b has more than MaxSample examples. A [Bounded] model calls it at the
-// start of WideGradSum.
+// CheckSample returns an error if the batch b has more than MaxSample = 2^22 examples: the rounding errors of larger
+// sums of gradients are not bounded. A [Bounded] model calls it at the start of WideGradSum.
 func CheckSample(b data.Batch) error {
 	if n := b.Len(); n > MaxSample {
 		return fmt.Errorf("a sample of %d records, must be at most %d: the rounding of larger sums is not "+

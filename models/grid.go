@@ -10,11 +10,11 @@ import (
 // any number of goroutines. So one record changes the sum by exactly what it adds, and a Bounded model can prove its
 // sensitivity.
 //
-// Each coordinate of a clipped gradient is rounded once, to a multiple of a unit between C·2^-27 and C·2^-26, where C
-// is the clipping norm. Sums of such multiples are exact in float64 as long as they stay below 2^53 units, which is
-// at least C·2^26. So MaxSample = 2^22 numbers of up to 16·C can be added. A coordinate of a clipped gradient is at
-// most C, but a model may add a gradient in parts, and the coordinates of a part may be larger. Rounding moves a
-// vector of d coordinates by at most GridError(d)·C.
+// Each coordinate of a clipped gradient is rounded once, to a multiple of a unit. The unit is the largest power of
+// two that is at most C·2^-26, where C is the clipping norm, so it is above C·2^-27. Sums of such multiples are exact
+// in float64 as long as they stay below 2^53 units, which is at least C·2^26. So MaxSample = 2^22 numbers of up to
+// 16·C can be added. A coordinate of a clipped gradient is at most C, but a model may add a gradient in parts, and
+// the coordinates of a part may be larger. Rounding moves a vector of d coordinates by at most GridError(d)·C.
 type Grid struct {
 	// Adding magic pushes everything below the unit out of the 53 bits of a float64, which rounds
 	// to nearest (D. Knuth, "The Art of Computer Programming", vol. 2, 4.2.2). It is 0 if nothing
@@ -42,15 +42,17 @@ const (
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }
 
 // AddRows adds rows of a matrix x, each multiplied by a factor, to one or more sums. Use it if gradients are
-// multiples of feature rows, as those of linear models are. A row of x has stride numbers, and rows has the numbers
-// of the rows to add. sum holds the sums one after another, with stride numbers each. To sum k it adds row rows[i]
-// times f[k*len(rows)+i]. Each product is rounded to a multiple of the grid's unit, and may be at most 16·C for the
-// clipping norm C.
+// multiples of feature rows, as those of linear models are: with several classes there is one sum for each class. x
+// holds the rows of the matrix one after another, and stride is the length of a row. rows has the indices of the rows
+// to add, from 0. sum holds the sums one after another, each of length stride. For each i, AddRows multiplies row
+// rows[i] by f[k*len(rows)+i], rounds each coordinate of the product to a multiple of the grid's unit, and adds it to
+// sum k. A coordinate of a product may be at most 16·C for the clipping norm C: see [Grid].
 func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64) {
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }
 
-// GridError returns by how much the norm of a clipped gradient of d coordinates can grow when a [Grid] rounds each
-// coordinate, as a fraction of the clipping norm C. A model includes it in Bounded.Shade. Each coordinate moves by at
-// most half a unit of the grid, which is at most C·2^-27, so the result is √d·2^-27.
+// GridError returns by how much the norm of a clipped gradient of d coordinates can grow when each coordinate is
+// rounded to a multiple of a unit (see [Grid]), as a fraction of the clipping norm C. A model includes it in
+// Bounded.Shade, the fraction of C that it reserves for rounding errors. Each coordinate moves by at most half a
+// unit, which is at most C·2^-27, so the result is √d·2^-27.
 func GridError(d int) float64 { return math.Sqrt(float64(d)) * 0x1p-27 }

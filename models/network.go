@@ -11,8 +11,8 @@ import (
 )
 
 // Network is a neural network with softmax cross-entropy as its loss, as a Model. It takes batches of images of the
-// network's shape, or of rows with as many features, in the order [channel][y][x]. The data set may have at most the
-// network's number of classes. Check returns an error for other data sets; the other methods would panic with them.
+// network's shape, or of rows with as many features, in the order [channel][y][x]. The data set must have the
+// network's number of classes. Check returns an error for other data sets; the other methods may panic with them.
 type Network struct {
 	name      string
 	net       *nn.Net
@@ -35,8 +35,9 @@ var _ interface {
 // This does not weaken privacy. The random numbers for an example depend on its place in the batch, so if a record is
 // removed, those of other examples change. But all of them are independent and identically distributed, so those of
 // two neighbouring data sets can be chosen equal for each example that both data sets have. Then the two sums differ
-// by at most the bound of a Bounded model, so the guarantee of the noise holds for each choice. By joint convexity,
-// it also holds for random numbers.
+// by at most the bound of a Bounded model, so the (ε, δ) guarantee of the noise holds for each choice of the random
+// numbers. It then also holds if they are drawn at random: the two outputs are mixtures over the same choices, and a
+// mixture satisfies the inequality of (ε, δ) if each of its parts does.
 type Stochastic interface {
 	Model
 	// Draw says that later sums of gradients with this scratch take their random numbers from s, in order. After
@@ -50,15 +51,16 @@ func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name,
 
 // WithAutomaticClipping returns a network like m that scales every gradient to about the clipping norm, also a short
 // one: see [AutomaticClipper]. The bound [nn.Rounding] on rounding errors still holds, because its proof needs only
-// that a scaled gradient has at most the norm C, which AutomaticFactor ensures.
+// that a scaled gradient is not longer than the clipping norm C. [AutomaticFactor], the factor of the scaling,
+// ensures this in spite of rounding.
 func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net, true} }
 
 // ClipsAutomatically reports whether m came from [Network.WithAutomaticClipping].
 func (m *Network) ClipsAutomatically() bool { return m.automatic }
 
 // WithPrecision returns a network like m that multiplies numbers with precision p, such as nn.BF16, which is faster
-// than float32 but less exact: see nn.Net.WithPrecision. It returns an error if p is unknown, or if p would make no
-// product of this network faster.
+// than float32 but less exact: see nn.Net.WithPrecision. It returns an error if p is unknown, or if p is nn.BF16x3
+// and no matrix product of this network would be faster with it.
 func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	net, err := m.net.WithPrecision(p)
 	if err != nil {
@@ -87,8 +89,8 @@ func (m *Network) Name() string { return m.name }
 // NumParams returns the number d of the network's parameters: the weights and biases of all layers.
 func (m *Network) NumParams() int { return m.net.NumParams() }
 
-// Check returns nil if the network can be trained on d, and otherwise an error that says what it needs: images of its
-// shape or rows with as many features, and its number of classes. See [Checker].
+// Check returns nil if the network can be trained on d, and otherwise an error that says what it needs: images of the
+// network's shape, or rows with as many features, and exactly as many classes as the network. See [Checker].
 func (m *Network) Check(d *data.Dataset) error {
 	in, classes := m.net.Input(), m.net.Classes()
 	fits := d.Features == in.Size()

@@ -117,9 +117,10 @@ func (m Metric) Text(value float64) string {
 	return fmt.Sprintf("%.4f", value)
 }
 
-// CheckTarget returns an error if no model can be asked to reach value, for example as a target accuracy. value must
-// be above 0 and at most 1, or for rmse and mae at most the largest float32. named is the name of the value in the
-// error, such as the option that gave it.
+// CheckTarget returns an error unless value can be a target for the metric, for example a target accuracy that
+// training must reach. For metrics of classifiers and r2, value must be above 0 and at most 1. For rmse and mae it is
+// in the unit of the targets, and must be above 0 and at most the largest float32. named is the name of the value in
+// the error, such as the option that gave it.
 func (m Metric) CheckTarget(named string, value float64) error {
 	switch {
 	case m.Smaller() && !(value > 0 && value <= math.MaxFloat32):
@@ -146,8 +147,9 @@ func (m Metric) Score(value float64, b *data.TargetBounds) float64 {
 // is [Quantile] standard deviations of this value. chance is for its difference from [Metric.Baseline]: a model that
 // is no better than the best constant prediction beats the baseline by more than chance with probability about 0.05.
 //
-// predictions has what [Predictions] returns for b. Both numbers are estimated from the model's errors on these
-// records, to first order, because no bound is known that holds for every model. For metrics of classifiers use
+// predictions has what [Predictions] returns for b. Both numbers are estimates from the spread of the model's errors
+// on these records, because no bound is known that holds for every model. The metric is replaced by its tangent, so
+// the estimates are good only if there are enough records for the margin to be small. For metrics of classifiers use
 // [Metric.Margin] and [Metric.Chance].
 func (m Metric) SamplingErrors(predictions []float64, b data.Batch) (margin, chance float64) {
 	n := b.Len()

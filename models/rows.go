@@ -61,7 +61,8 @@ func columns(d *data.Dataset) int {
 	return (d.Features + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes
 }
 
-// RowBytes returns how many bytes of memory [NewRows] would allocate for the rows of d, for estimates before a run.
+// RowBytes returns how many bytes of memory [NewRows] would allocate for d. NewRows stores the rows of a data set in
+// a form that is fast for linear models. Use RowBytes to estimate before a run whether memory suffices.
 func RowBytes(d *data.Dataset) int64 {
 	bytes := 8 * d.Len()
 	if copied(d) {
@@ -99,9 +100,10 @@ func (r *Rows) Ahead(rows []int32) {
 
 const rowsAhead = 4
 
-// Dots computes the inner products of some rows of the data set with one or more parameter vectors. w holds the vectors
-// one after another; each has one number for each column of the data set. The inner product of vector k and row rows[i]
-// is written to z[k*len(rows)+i]. Each number in w must be exactly a float32, as [Rows.Parameters] writes it.
+// Dots computes the inner products of some rows of the data set with one or more parameter vectors, for example one
+// for each class. w holds the vectors one after another, each with the length that [Rows.Columns] returns, as
+// [Rows.Parameters] writes it. The numbers in w must be values of float32, although their type is float64. The inner
+// product of vector k and row rows[i] is written to z[k*len(rows)+i].
 func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 	if r.dense != nil {
 		f32.RowDots(z, r.dense, r.columns, rows, w)
@@ -122,9 +124,10 @@ func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 	}
 }
 
-// AddRounded adds rows of the data set, times factors, to one or more sums. sum holds the sums one after another; each has
-// one number for each column of the data set. To sum k it adds row rows[i] times f[k*len(rows)+i]. Each product is
-// rounded to the grid g. It may be at most 16·C, where C is the clipping norm of the grid.
+// AddRounded adds rows of the data set, times factors, to one or more sums, for example one for each class. sum holds
+// the sums one after another, each with the length that [Rows.Columns] returns. For each i, AddRounded multiplies row
+// rows[i] by f[k*len(rows)+i], rounds each coordinate of the product to the grid g, and adds it to sum k. A
+// coordinate of a product may be at most 16·C, where C is the clipping norm of the grid.
 func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	if r.dense != nil {
 		g.AddRows(sum, r.dense, r.columns, rows, f)

@@ -15,10 +15,10 @@ import (
 // probability of class k is the softmax of the logits, e^{z_k} / Σ_j e^{z_j}. Metrics such as the AUC need scores.
 type Scorer interface {
 	Model
-	// Logits sets z[i·K+k] to the logit of class k for example i, where K is the number of classes of the data set.
-	// z has the length K·b.Len(). The class that Predict gives has the largest logit; if several are equal, it is
-	// the first of them. A model of regression has one logit: its prediction on the scale of
-	// data.TargetBounds.Scaled.
+	// Logits sets z[i·K+k] to the logit of class k for example i, where K is the number of classes of the data set. z
+	// has the length K·b.Len(). The class that Predict gives has the largest logit; if several are equal, it is the
+	// first of them. A model of regression has one logit: its prediction, scaled so that the public bounds of the
+	// targets are −1 and 1 (see data.TargetBounds.Scaled).
 	Logits(z []float64, params []float32, b data.Batch, scratch Scratch)
 }
 
@@ -86,8 +86,8 @@ func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluat
 }
 
 // EvaluateLoss returns the results of both [Evaluate] and m.Loss, the mean loss, for the model m at params on the
-// batch b. If m is a [Network] and the batch is not very large, this takes only one pass over the batch instead of
-// two.
+// batch b. If m is a [Network] and the batch has at most 2²⁵ logits (examples times classes), this takes only one
+// pass over the batch instead of two.
 func EvaluateLoss(m Model, params []float32, b data.Batch, scratch Scratch) (e *Evaluation, loss float64) {
 	n, ok := m.(*Network)
 	if !ok || b.Len() > mostLogits/n.net.Classes() {
@@ -504,16 +504,18 @@ func (m Metric) Rows(counts []int) int {
 // result is NaN, because no bound is known. The formulas are
 //
 //   - Accuracy A: A(1−A)/n, the variance of a binomial fraction.
-//   - Balanced accuracy is the mean of K recalls. Its variance is at most that of one recall with the same value,
-//     divided by K, because x(1−x) is concave in x.
+//   - Balanced accuracy A: at most A(1−A)/n, where n is K, the number of classes, times the number of records of the
+//     rarest class. A is the mean of K recalls x, each with a variance of at most K·x(1−x)/n. The mean of x(1−x) is
+//     at most A(1−A), because x(1−x) is concave in x.
 //   - AUC A: A(1−A)/n, where n is the number of records of the rarer class (Birnbaum and Klose, "Bounds for the
-//     variance of the Mann-Whitney statistic", 1957). The standard deviation of a mean of areas is at most the mean
-//     of their standard deviations.
+//     variance of the Mann-Whitney statistic", 1957). With several classes, the AUC is a mean of areas, one for each
+//     class against the rest. Its standard deviation is at most the mean of theirs.
 //   - F1, here F: consider the records that belong to the class or are predicted as it. The fraction J = F/(2−F) of
-//     them is both, and J is binomial. F = 2J/(1+J), so its variance is, to first order, (dF/dJ)²·J(1−J)/n =
-//     F(1−F)(2−F)²/2n.
-//   - Recall at a precision: four times the binomial variance, because the threshold is chosen on the same records.
-//     This is an estimate and no bound: if the precision hardly depends on the threshold, the variance is larger.
+//     them is both, and J is binomial. F = 2J/(1+J), so its variance is about (dF/dJ)²·J(1−J)/n = F(1−F)(2−F)²/2n
+//     (with F replaced by its tangent).
+//   - Recall R at a precision: 4R(1−R)/n. The binomial variance R(1−R)/n would be too small, because the threshold of
+//     the scores is chosen on the same records. The factor 4 is an estimate and no bound: if the precision hardly
+//     depends on the threshold, the variance is larger.
 func (m Metric) Variance(value, rows float64) float64 {
 	switch m.name {
 	case r2Metric, rmseMetric, maeMetric:
@@ -551,8 +553,9 @@ func (m Metric) Margin(value float64, rows int) float64 {
 // For the recall at a precision P, Chance follows from Chernoff's bound. Let q < P be the share of class 1, and D the
 // Kullback-Leibler divergence of P from q. Put the examples in a random order. Among the first k, the share of class
 // 1 is at least P with probability at most e^{−kD}. The sum of these probabilities over all k ≥ k₀ =
-// ln(20/(1−e^{−D}))/D is 0.05. So with probability at least 0.95, a random order reaches the precision P with at most
-// k₀ examples.
+// ln(20/(1−e^{−D}))/D is 0.05. So with probability at least 0.95, a random order reaches the precision P only with
+// its first k₀ examples or fewer. These contain at most k₀ examples of class 1, so the recall is at most k₀/n, where
+// n is the number of all examples of class 1. Chance is this fraction, with k₀ rounded up, or 1 if it is larger.
 func (m Metric) Chance(rows data.Subset) float64 {
 	counts, baseline := rows.ClassCounts(), m.Baseline(rows)
 	n := m.Rows(counts)

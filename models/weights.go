@@ -17,7 +17,8 @@ type Weightable interface {
 	WithClassWeights(weights []float64) (Model, error)
 }
 
-// LeastClassWeight and MostClassWeight are the limits of a class weight: see Weightable.
+// LeastClassWeight and MostClassWeight are the smallest and the largest weight of a class, a number by which the
+// losses of the examples of this class are multiplied: see [Weightable].
 const (
 	LeastClassWeight = 1e-3
 	MostClassWeight  = 1e3

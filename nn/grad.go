@@ -16,17 +16,19 @@ var ErrNotFinite = errors.New("a gradient is not finite")
 // Factor is the function by which the caller of [Net.GradSum] says how gradients are clipped. For the norm of an
 // example's gradient it returns the number by which the gradient is multiplied before it is added to the sum, for
 // example min{1, C/norm} for the clipping norm C. The second result must be false if norm is negative, infinite or
-// NaN, and otherwise true. If it is false, GradSum returns [ErrNotFinite].
+// NaN, and otherwise true. If it is false, GradSum returns an error that wraps [ErrNotFinite].
 type Factor func(norm float64) (float64, bool)
 
 // GradSum sets sum, of length NumParams, to the sum of the clipped gradients of a batch: Σ_b factor(‖g_b‖)·g_b, where
 // g_b is the gradient of the loss for example b at params. If factor is nil, GradSum computes no norms and adds the
 // gradients unchanged. Dropout layers draw from the stream dropout; nil turns them off. s is working memory from
-// NewScratch. The error wraps ErrNotFinite if factor refuses a norm, or if factor is nil and the sum is not finite.
+// NewScratch. The error wraps ErrNotFinite if factor returns false, as it does for a norm that is not finite, or if
+// factor is nil and the sum is not finite.
 //
 // The sum does not depend on the order of the batch. If factor clips to a norm C, adding or removing a record moves
 // the sum by at most C in exact arithmetic. [Rounding] bounds how much rounding errors add to that. The norm that is
-// passed to factor is never below the true norm of the gradient that is then multiplied, in spite of rounding.
+// passed to factor may be slightly too large because of rounding, but is never smaller than the true norm of the
+// vector g_b that is multiplied. So no gradient is clipped too little.
 func (n *Net) GradSum(
 	sum []float64, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {
@@ -35,7 +37,8 @@ func (n *Net) GradSum(
 
 // AddGradSum adds the sum that [Net.GradSum] computes from the other arguments to u, of length NumParams, in float64,
 // and rounds the result to float32 once. Use it if u already holds the noise: it is faster than GradSum, because most
-// of the sum is never stored. If factor refuses a norm, the error wraps ErrNotFinite and u is unchanged.
+// of the sum is never stored. If factor returns false, as it does for a norm that is not finite, the error wraps
+// ErrNotFinite and u is unchanged.
 func (n *Net) AddGradSum(
 	u, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {

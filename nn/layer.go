@@ -38,9 +38,10 @@ type MaxPool struct{}
 type AvgPool struct{}
 
 // Dropout is a layer that sets each feature to 0 with probability Rate and divides the others by 1−Rate (N.
-// Srivastava et al., "Dropout", JMLR 15, 2014). Rate must be a multiple of 2⁻¹⁶ in (0, 1). It acts only in
-// [Net.GradSum] and [Net.AddGradSum], and only if they get a stream of random numbers. The division keeps the mean of
-// a feature, so that predictions, which have no dropout, can use the same weights.
+// Srivastava et al., "Dropout", JMLR 15, 2014). Rate must be a multiple of 2⁻¹⁶ in (0, 1), because 16 random bits
+// decide about each feature. The layer must follow a dense layer. It acts only in [Net.GradSum] and [Net.AddGradSum],
+// and only if they get a stream of random numbers. The division keeps the mean of a feature, so that predictions,
+// which have no dropout, can use the same weights.
 type Dropout struct{ Rate float64 }
 
 func (l Conv) String() string {

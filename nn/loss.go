@@ -14,7 +14,7 @@ import (
 
 // WithClassWeights returns a network like n in which the loss of each example is multiplied by the weight of its
 // class: weights[k] for class k. There must be one for each class. Use weights if a class is rare. They must be
-// public, see models.Weightable.
+// constants that do not depend on the records, because (ε, δ) does not cover them: see models.Weightable.
 func (n *Net) WithClassWeights(weights []float64) *Net {
 	weighted := *n
 	weighted.weights = slices.Clone(weights)

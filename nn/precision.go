@@ -2,8 +2,9 @@ package nn
 
 import "fmt"
 
-// Precision says how exactly the numbers of a network are multiplied, in exchange for speed: Float32, BF16 or BF16x3.
-// Choose one with [Net.WithPrecision].
+// Precision says how exactly the numbers of a network are multiplied. Float32 is the default. BF16 rounds them to
+// bfloat16, and BF16x3 represents each by two bfloat16: these are less exact, and faster on some processors. Choose
+// one with [Net.WithPrecision].
 type Precision string
 
 const (
@@ -25,8 +26,8 @@ const (
 )
 
 // WithPrecision returns a network like n that multiplies numbers with precision p. It returns an error for an unknown
-// p, and for BF16x3 if [Net.Tiled] is false, because the network then has no products that this precision could make
-// faster.
+// p. For [BF16x3] it returns an error if [Net.Tiled] is false: this precision only changes the matrix products that
+// are computed with matrix tiles (AMX instructions), and the network then has none.
 func (n *Net) WithPrecision(p Precision) (*Net, error) {
 	if p != Float32 && p != BF16 && p != BF16x3 {
 		return nil, fmt.Errorf("precision = %q, must be %q, %q, or %q for float32", p, BF16, BF16x3, Float32)

@@ -183,7 +183,8 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 	return History{Filter: &limits, Events: run}, nil
 }
 
-// BudgetError is the error of [Plan.History] if the ε budget that it was given is too small for the planned run.
+// BudgetError is the error of [Plan.History] if the budget for the filter (the ε that limits all rounds of a record,
+// see [rdp.Filter]) is too small for the planned run.
 type BudgetError struct {
 	Budget float64 // the ε that was given
 	Needs  float64 // least ε of a filter with these δ and Rényi orders that lets the planned rounds through

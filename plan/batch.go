@@ -37,8 +37,9 @@ type Batch struct {
 	// Reason says why.
 	Sigma *float64 `json:"sigma"`
 	// Signal is s√T/σ for batch size s, T rounds and noise multiplier σ, divided by the same quotient for full
-	// batches (s = N) at the same ε and δ, which does not depend on T. A signal of 1 is as good as full batches,
-	// which need the most gradients. Signal is nil if Sigma is nil.
+	// batches (s = N) at the same ε and δ. For full batches the quotient does not depend on the number of rounds,
+	// because their σ for a given ε grows like √T. A signal of 1 is as good as full batches, which need the most
+	// gradients. Signal is nil if Sigma is nil.
 	Signal *float64 `json:"signal"`
 
 	Computations int `json:"grad_computations"` // number of gradients that each client computes, sT

@@ -154,8 +154,9 @@ type Calibration struct {
 
 // Calibrate finds the quantity that is 0 in t: the least noise multiplier σ, or the largest sample rate q, batch size
 // s or number of rounds T, with which the ε of the rounds is at most t.Epsilon at t.Delta. acc computes the ε. The
-// relative error of the result is at most 2e-4, plus an error that comes from the width of acc's intervals; s and T
-// below 5000 are exact. If acc gives no upper bound, as an approximation does, Calibrate returns an error.
+// result is safe: its upper ε by acc meets the budget. It differs from the best possible value by a fraction of at
+// most 2e-4, and by a little more because the upper ε of acc lies above the true ε; s and T below 5000 are exact. If
+// acc gives no upper bound, as an approximation does, Calibrate returns an error.
 //
 // If no value meets the budget, the error is an [*Infeasible]. It wraps dp.ErrNotCovered if acc does not cover such
 // rounds at all.

@@ -73,15 +73,17 @@ func (h History) Fixed() ([]dp.Event, error) {
 // The keys sampling and adjacency may be omitted. Then the arguments sampling and adjacency apply. If the argument
 // adjacency is "", it stands for the one that [dp.NaturalAdjacency] returns for the sampling.
 //
-// The noise of a release names the root (a seed or a secret) and the run of all its rounds, see [rng.Name]. The run
-// is required. Two releases of the same run are an error that wraps dp.ErrSharedNoise, because their noise can be
-// subtracted.
+// The key noise of a release names the source of the noise of all its rounds: the root (a seed or a secret) and the
+// number of the run, see [rng.Name]. If the key is given, it must have the run. Two releases of the same run are an
+// error that wraps dp.ErrSharedNoise, because their noise can be subtracted.
 //
-// Unknown keys, repeated keys, an empty list, data after the value, more than MaxEventsBytes, and
-// events outside their ranges are errors. The error names the event.
+// Unknown keys (except in a report, see below), repeated keys, an empty list, data after the value, more than
+// MaxEventsBytes, and events outside their ranges are errors. The error names the event.
 //
-// An object with the key "releases" may be any report of this program. Its other keys are ignored,
-// except for the notes of [History]. A key that is similar to "filter" is an error.
+// An object with the key "releases" may be any report of this program. The warnings in it, in the keys notes,
+// data_note, synthetic_data and privacy.sum, become the Notes of the [History]. Keys that are not needed are ignored.
+// But a key that looks like a misspelling of "filter" is an error, because otherwise the budget would be lost without
+// a message.
 //
 // The key "filter" of an object has the keys epsilon, delta and orders: the [rdp.Limits] that were
 // fixed before the first release. If it also has "recorded": false, [History.Late] is set.

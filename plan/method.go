@@ -166,10 +166,9 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 	}
 }
 
-// Accountant returns the accountant that computes ε for the method. That of PLD has its default accuracy: so a planned
-// ε is the same number when the planned rounds are accounted for again, for example in the report of their training.
-// Printed and Paper have none, because they only reproduce numbers of the paper; the error then wraps
-// dp.ErrNotCovered.
+// Accountant returns the accountant that computes ε for the method. For PLD it is the accountant with its default
+// accuracy, which reports of trainings use, too. So the report of a training gives the same ε as its plan. Printed
+// and Paper have none, because they only reproduce numbers of the paper; the error then wraps dp.ErrNotCovered.
 func (m Method) Accountant() (dp.Accountant, error) {
 	switch m {
 	case ClosedForm:

@@ -15,8 +15,9 @@ import (
 // instead of [Calibrate] if the rounds differ, for example in batch size. epsilon must be in [1e-8, 1e4] and delta in
 // [1e-300, 1).
 //
-// LeastNoise also returns the bound of acc, whose upper ε is at most epsilon. σ is rounded up to 7 digits. Its
-// relative error is at most 1e-4, plus an error that comes from the width of acc's intervals.
+// LeastNoise also returns the bound of acc, whose upper ε is at most epsilon. σ is rounded up to 7 digits. It exceeds
+// the least possible σ by a fraction of at most 1e-4, and by a little more because the upper ε of acc, which must
+// meet the budget, lies above the true ε.
 //
 // If the budget cannot be met, the error is an [*Infeasible]. It wraps dp.ErrNotCovered if acc does not cover such
 // rounds at all.

@@ -66,8 +66,8 @@ type Plan struct {
 	// TMinReal is the least number of rounds by the paper's theorem, before it is rounded up; nil if the method is
 	// not a closed form.
 	TMinReal *float64 `json:"t_min_real"`
-	// SMax is the largest batch size within the budget (the mean size if sizes vary), at most the number of gradients
-	// K.
+	// SMax is the largest batch size within the budget (the mean size if sizes vary). It is at most K, the number of
+	// gradients that a client computes (epochs times N).
 	SMax int `json:"s_max"`
 	// SMaxReal is SMax before it is rounded down: the number of gradients K divided by TMinReal. It is nil if the
 	// method is not a closed form.

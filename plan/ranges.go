@@ -49,8 +49,9 @@ func CheckEpsilon(epsilon float64) error {
 	return dp.CheckRange("epsilon", epsilon, minEpsilon, maxEpsilon)
 }
 
-// CheckBudget returns an error if ε is not in [1e-8, 1e4]. It is [CheckEpsilon] for the ε of a filter (see
-// [Plan.History]), which the error calls budget.
+// CheckBudget does the same as [CheckEpsilon] for the ε of a Rényi filter, a budget that limits all rounds of a
+// record (see [Plan.History]): it returns an error if ε is not in [1e-8, 1e4]. The text of the error calls the number
+// budget instead of epsilon.
 func CheckBudget(epsilon float64) error {
 	return dp.CheckRange("budget", epsilon, minEpsilon, maxEpsilon)
 }

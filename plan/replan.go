@@ -24,8 +24,9 @@ type NextRequest struct {
 	Past   []dp.Event
 	N      int     // number of records in the data set; 0 means that of the last event of Past
 	Epochs float64 // number of epochs of the further rounds, k_j in [1e-6, 1e9]
-	// Sigma is the noise multiplier of the further rounds, in [0.05, 1e6]. If it is 0, it becomes closedform.Sigma(ε,
-	// δ), or the least noise multiplier of Past if that is less.
+	// Sigma is the noise multiplier of the further rounds, in [0.05, 1e6]. If it is 0, it becomes the least noise
+	// multiplier of the paper's theorem for Epsilon and Delta, √(2(ε + ln(1/δ))/ε) (see closedform.Sigma), or the
+	// least noise multiplier of Past if that is less.
 	Sigma float64
 	// Epsilon is the target ε for past and further rounds together, in [1e-8, 1e4]. If Recorded is given, leave
 	// Epsilon 0: the ε of Recorded is the target.
@@ -226,8 +227,8 @@ func (p *Next) UnmarshalJSON([]byte) error {
 		"and read that by ReadHistory")
 }
 
-// Choice is one of the batch sizes that [Replan] tries for the next rounds, with the ε that all rounds would then
-// have.
+// Choice is one of the batch sizes s_j that [Replan] tries for the next rounds, with the ε that all rounds would then
+// have. The next rounds compute K_j gradients for each client, their epochs k_j times the number of records.
 type Choice struct {
 	SampleSize int `json:"sample_size"` // batch size s_j of the next rounds
 	Rounds     int `json:"rounds"`      // number of next rounds of each client, T_j = ⌈K_j/s_j⌉, to compute K_j gradients

@@ -30,7 +30,8 @@ import (
 // With random allocation, a batch size s means t = ⌈N/s⌉ batches in each of the k epochs, so T = ⌈kt⌉
 // rounds.
 type Request struct {
-	// number of records N of the client, in [1, 2^53]; of two neighbouring data sets, that of the larger one
+	// N is the number of records of the client, in [1, 2^53]. Under add-or-remove adjacency, two neighbouring data
+	// sets differ by one record; N is then the number of records of the larger one.
 	N int `json:"n"`
 	// Epochs is the number of epochs k in [1e-6, 1e9]; k epochs of N records are K = kN gradients, at most 2^53.
 	Epochs     float64 `json:"epochs"`
@@ -47,8 +48,9 @@ type Request struct {
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, add-or-remove, the only adjacency that the closed form covers
 
 	// Sampling says how batches are drawn: Poisson (also if not given) or Allocation, where each record is in one
-	// random round of each epoch. Allocation needs Redraw and the method PLD. With Allocation, Batches may be given
-	// instead of SampleSize: the number of rounds in an epoch, in [1, N].
+	// random round of each epoch. Allocation needs the method PLD and Redraw, which says whether each epoch assigns
+	// the records to rounds anew. With Allocation, Batches may be given instead of SampleSize: the number of rounds
+	// in an epoch, in [1, N].
 	Sampling dp.Sampling `json:"sampling,omitempty"`
 	Batches  int         `json:"batches,omitempty"`
 	Redraw   dp.Redraw   `json:"redraw,omitempty"`

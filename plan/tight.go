@@ -24,9 +24,9 @@ type Allowed struct {
 	// Run bounds the ε of the plan's run, for all rounds that use one record.
 	Run *dp.Bound `json:"run,omitempty"`
 	// LargestSample is a run with the plan's σ and epochs, and with the largest batch size s that the search found
-	// within the budget. It has ⌈K/s⌉ rounds, the fewest that compute K gradients. The search is not complete: a few
-	// sizes above s may also be within the budget, and a few below s may not, because whole rounds rarely compute
-	// exactly K gradients.
+	// within the budget. It has ⌈K/s⌉ rounds, the fewest that compute the K gradients of the plan (epochs times
+	// records). The search is not complete: a few sizes above s may also be within the budget, and a few below s may
+	// not, because whole rounds rarely compute exactly K gradients.
 	LargestSample *Setting `json:"largest_sample,omitempty"`
 	// LeastNoise is the plan's run with less noise: with the least σ that the accountant allows within the budget.
 	LeastNoise *Setting `json:"least_noise,omitempty"`

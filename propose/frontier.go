@@ -12,8 +12,9 @@ import (
 )
 
 // Point is one point of a [Report]'s Frontier, which shows the accuracies to expect at several privacy budgets. For
-// one target ε and about one noise multiplier, it is the setting with the highest predicted accuracy. Points with the
-// same ε differ in the noise multiplier, and so in the number of gradients: more noise needs more gradients.
+// each target ε the report has points for several approximate noise multipliers, one each. A point is the setting
+// with the highest predicted accuracy of those that were tried with this ε and this noise multiplier. More noise
+// allows a larger batch size, so the setting computes more gradients.
 type Point struct {
 	Epsilon   float64 `json:"epsilon"`   // target epsilon
 	Gradients int     `json:"gradients"` // number of gradients that all clients compute together

@@ -9,9 +9,9 @@ import (
 	"proactivedp/models"
 )
 
-// Coverage is the confidence of the predicted intervals: the fraction of trainings whose test accuracy
-// should be in the interval. The interval reaches models.Quantile standard deviations to either side of
-// the prediction.
+// Coverage is the confidence of the predicted intervals: the fraction of trainings whose test accuracy should be in
+// the interval. For classifiers, the interval reaches 1.645 standard deviations ([models.Quantile]) to either side of
+// the prediction. For regression, it is the interval of Student's t distribution.
 const Coverage = 0.9
 
 // proxyBias is the error of a proxy at f < 1 in addition to the spread over its seeds. The measured

@@ -31,6 +31,7 @@ var selection = rdp.Selection{Shape: 1, Gamma: 0.1}
 // PrivateProbe describes a private search for settings (see [Private]), and the ε that it costs a record. A random
 // number of private trainings (trials) was run, each with a noised accuracy, and only the best one was released.
 type PrivateProbe struct {
+	// Selection has the parameters of the distribution from which the number of trials was drawn.
 	Selection  rdp.Selection `json:"selection"`
 	Mean       float64       `json:"expected_trials"` // expected number of trials; their actual number is not released
 	TrialSigma float64       `json:"trial_sigma"`     // noise multiplier of each trial
@@ -206,8 +207,10 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 	return p.Judge()(r.Params), nil
 }
 
-// Validate returns an error if the options ask for a private search (Probing is [Private]) that is not possible for
-// the request r or with o.Trials. For other values of Probing it returns nil.
+// Validate returns an error if the options ask for a private search (Probing is [Private]) that is not possible. Such
+// a search needs a target epsilon and no target accuracy, and accuracy as the metric. Every client must hold every
+// record (the partition replicate), r.Base.AtMost must be 0, the seed must be a number, and o.Trials.Folder must be
+// empty, because results of single trials must not be kept. For other values of Probing it returns nil.
 func (o Options) Validate(r Request) error {
 	if o.Probing != Private {
 		return nil

@@ -30,10 +30,11 @@ import (
 // Request is the input of [Propose]: a target epsilon or a target accuracy or both, the settings that all proposals
 // have in common, and how much to try. [DefaultRequest] makes one.
 type Request struct {
-	// Base is what all settings have in common: model, data, clients, partition, permissible delay, momentum, δ,
-	// seed. The proposal chooses batch size, gradient computations, noise multiplier, step sizes and clipping norm,
-	// whatever Base has. It also chooses the average of models, the input scale of a network and the features of
-	// images, if Base does not give them.
+	// Base is what all settings have in common: model, data, clients, partition, permissible delay (how far a client
+	// may run ahead of the global model), momentum, δ, seed. The proposal chooses batch size, gradient computations,
+	// noise multiplier, step sizes and clipping norm, whatever Base has. It also chooses Average (a mean of the run's
+	// global models), InputScale (by which the inputs of a network are multiplied) and FeatureMap (the features of
+	// images), if Base does not give them.
 	Base train.Spec `json:"base"`
 	// Epsilon is the target epsilon of a record, for the rounds of all clients that hold it, in [MinEpsilon,
 	// MaxEpsilon]. If Base.AtMost (the largest number of records of a person) is given, it is the target epsilon of a
@@ -108,8 +109,9 @@ func (r Request) Validate() error {
 
 // Options say on which data the search runs its proxies (cheaper trainings that predict accuracies), and how it runs
 // them. Trials has the number of processes and the folder for results, and does not change the proposals. Perf is for
-// estimating the time of the proposed trainings. It changes the proposals in one case: a setting that is listed only
-// because it has much noise must take at most an estimated hour to train.
+// estimating the time of the proposed trainings. It changes the proposals in one case. If all of the best settings
+// have a noise multiplier below 2, [Propose] replaces the last of them by a setting with more noise (see
+// [Report].Proposals). If it has to look for one, the training must take at most an estimated hour.
 type Options struct {
 	// Data has the data of the later training. With Probing [Other], only facts such as the number of records are used.
 	Data  *train.Source

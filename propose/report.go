@@ -107,10 +107,12 @@ type Report struct {
 	// Compared ranks the models and features for images among which those of the proposals were chosen. Propose
 	// leaves it empty; the caller sets it to the result of [Compare].
 	Compared []Compared `json:"compared,omitempty"`
-	DataNote string     `json:"data_note,omitempty"`
-	Notes    []string   `json:"notes,omitempty"`
-	// Work is the arithmetic of all proxies, in the unit of train.Prepared.Work. Use it to compare the cost of
-	// searches.
+	// DataNote is a warning about the records, see data.Dataset.Note. Notes are further warnings, for example about
+	// unusual settings.
+	DataNote string   `json:"data_note,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
+	// Work is about the number of floating-point operations of all proxies, estimated as by train.Prepared.Work. Use
+	// it to compare the cost of searches.
 	Work float64 `json:"-"`
 
 	of   models.Metric
@@ -280,8 +282,10 @@ func (r *Report) interval(p Prediction) string {
 	return p.interval(r.of)
 }
 
-// StepsText describes in a few words the parts of a setting that change neither ε nor the number of gradients: the
-// schedule of step sizes, the average of models, the features and the input scale.
+// StepsText describes in a few words the parts of a setting that change neither ε nor the number of gradients: how
+// step sizes decrease (Schedule), a mean of the run's global models that is computed in addition to the last one
+// (Average), the features that replace the pixels of images (FeatureMap), and the constant by which inputs are
+// multiplied (InputScale). An example is "cosine tail:0.5 ×4". See [train.Spec].
 func StepsText(s train.Spec) string {
 	what := s.Schedule
 	for _, part := range []string{s.Average, s.FeatureMap} {

@@ -14,7 +14,8 @@ import (
 // [Study.Settings].
 type Grid struct {
 	Rounds []int `json:"rounds"` // numbers of rounds, those of all clients together
-	// Noise lists noise multipliers, which settings meet only approximately, because batch sizes are whole numbers.
+	// Noise lists approximate noise multipliers. The batch size of a setting is the one that allows this noise within
+	// the budget, rounded to a whole number. The setting then has the least noise for the rounded size.
 	Noise []float64 `json:"noise"`
 	Clips []float64 `json:"clips"` // clipping norms
 	// Walks are distances: how far the model would move during the training if gradients were 0 and there were only

@@ -6,9 +6,10 @@ import (
 )
 
 // Adapt lets clients adapt their batch sizes to their speed. It is 0, which means no, or a number in (1, MaxAdapt]:
-// the largest factor by which a client may change its batch size. A client that is slower than speed 1 then
-// draws fewer records, and a faster one draws more, so that their rounds take about as long as those of a client with
-// speed 1.
+// the largest factor by which a client may change its batch size. Speeds are relative (see Config.Speeds): a client
+// with speed 1 needs, on average, the time for a gradient that Config.Timing gives, and one with speed 2 half of it.
+// A client that is slower than speed 1 then draws fewer records, and a faster one draws more, so that their rounds
+// take about as long as those of a client with speed 1.
 //
 // In each round i, the client draws s_i times a factor, on average, where s_i is the batch size of the mechanism. The
 // factor is the mean time of a gradient at speed 1 divided by the mean time of this client's gradients so far,

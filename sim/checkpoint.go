@@ -23,7 +23,8 @@ var checkpointFormat = sealed.Format{
 	Version: 1,
 }
 
-// MinKey is the smallest length, in bytes, of the secret key of a checkpoint: see Virtual.WriteCheckpoint.
+// MinKey, 16, is the smallest length in bytes of the secret key of a checkpoint (the saved state of a run). With a
+// key, changes of the file by others are detected: see [Virtual.WriteCheckpoint].
 const MinKey = sealed.MinKey
 
 var (

@@ -64,8 +64,9 @@ type Perf struct {
 // example, for each parameter used.
 const paramFLOPs = 6
 
-// DefaultMinWork is the default of Perf.MinWork: a round with fewer floating-point operations is computed in the
-// caller's goroutine, because handing it to a worker would not pay. Such a round takes less than about 100 µs.
+// DefaultMinWork, about 790,000, is the default of Perf.MinWork: a round with fewer floating-point operations is
+// computed in the caller's goroutine, because handing it to a worker would not pay. Such a round takes less than
+// about 100 µs.
 const DefaultMinWork = paramFLOPs << 17
 
 // FLOPs returns about how many floating-point operations the clipped gradient of one example takes. It asks the
@@ -157,8 +158,9 @@ func (c *Config) LargestSample() int {
 	return largest
 }
 
-// MaxClients is the largest number of clients of a run. MaxClientParams limits the number of clients times the number
-// of parameters. Config.Vectors estimates the memory of a run.
+// MaxClients, one million, is the largest number of clients of a run. MaxClientParams is the largest product of the
+// number of clients and the number of the model's parameters; it limits the memory of a run, which [Config.Vectors]
+// estimates.
 const (
 	MaxClients      = data.MaxParts
 	MaxClientParams = 1 << 30
@@ -175,8 +177,8 @@ type Observer func(Broadcast)
 // for the rounds below k, and perhaps some later updates.
 type Broadcast struct {
 	K int // the number k of the global model
-	// GradComps is the number of gradients of one client in the rounds below K, by the mechanism's sizes. V contains
-	// at least so many gradients of each client. If clients have their own sizes, it is the least number that V contains.
+	// GradComps is the number of gradients that one client computes in the rounds below K, by the batch sizes of
+	// Config.Mechanism (before [Adapt] changes them). V contains the updates of these rounds of each client.
 	GradComps int
 	At        Time      // the time on the virtual clock; 0 in Hogwild
 	V         []float32 // v̂_k itself: do not keep or change it

@@ -37,9 +37,9 @@ func permitted(d Delay, client int, before []int) Delay {
 	return d
 }
 
-// AtMost is a [Delay] that lets a client run at most τ ≥ 0 rounds ahead of its newest global model. v̂_k contains the
-// updates of all rounds below k; a client that has it may compute round i if k ≥ i − τ. AtMost(0) is synchronous
-// training. The paper uses 1.
+// AtMost is a [Delay] that lets a client run at most τ ≥ 0 rounds ahead of its newest global model, where τ is the
+// value. A client whose newest global model contains the updates of all rounds below k may compute round i if k ≥ i −
+// τ. AtMost(0) is synchronous training. The paper uses 1.
 type AtMost int
 
 // Permits reports whether a client whose newest global model is v̂_k (with all rounds below k) may compute round i:

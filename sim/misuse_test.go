@@ -42,7 +42,7 @@ func TestUnfitPartsAreErrors(t *testing.T) {
 		"network of few":      {func(c *Config) { c.Model = network(d.Features-1, 2) }, "own needs images of"},
 		"network of many":     {func(c *Config) { c.Model = network(d.Features+1, 2) }, "own needs images of"},
 		"network of two": {func(c *Config) { c.Model, c.Rows = network(d.Features, 2), three },
-			"in at most 2 classes"},
+			"in 2 classes"},
 		"empty list of sizes": {func(c *Config) { c.Mechanism.Sizes = dp.ListSizes{} },
 			"sample size of round 0 = 0"},
 		"sizes of no records": {func(c *Config) { c.Mechanism.Sizes = dp.ConstantSizes(0) },

@@ -142,7 +142,9 @@ func (v *Virtual) Model() []float32 { return v.server.Model() }
 func (v *Virtual) Updates() int { return v.server.state.applied }
 
 // ErrStalled is the error for a run that cannot continue: all clients wait, and no message is under way. This happens
-// only with a wrong [Delay]: its method Permits(k, i) returns false for some k ≥ i.
+// only with a wrong custom [Delay]: Permits(k, i), which says whether a client whose newest global model contains all
+// rounds below k may compute round i, returns false for some k ≥ i. The client then waits for a newer model, but the
+// server sends none before it has this round.
 var ErrStalled = errors.New("every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {

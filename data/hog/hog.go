@@ -29,14 +29,16 @@ import (
 	"proactivedp/data"
 )
 
-// Map computes features of images, histograms of oriented gradients, with which a model trains instead of pixels. It
-// implements data.FeatureMap. Its two fields are explained in the package comment.
+// Map computes features of images, histograms of oriented gradients, with which a model trains instead of pixels:
+// each square cell of an image becomes a histogram of the directions in which brightness changes there. Map
+// implements data.FeatureMap. The package comment has the details.
 type Map struct {
-	Cell int // the side of a cell in pixels, in [1, MaxCell]
-	Bins int // number of directions, in [1, MaxBins]
+	Cell int // the side of a square cell in pixels, in [1, MaxCell]
+	Bins int // number of bins of a cell's histogram, each for one direction, in [1, MaxBins]
 }
 
-// MaxCell is the largest Map.Cell, in pixels, and MaxBins is the largest Map.Bins.
+// MaxCell is the largest value of Map.Cell, the side of a cell in pixels. MaxBins is the largest value of Map.Bins,
+// the number of directions in a cell's histogram.
 const (
 	MaxCell = 256
 	MaxBins = 64

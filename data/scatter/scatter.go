@@ -38,18 +38,28 @@ import (
 )
 
 // Map computes features of images, scattering transforms, with which a model trains instead of pixels. It implements
-// data.FeatureMap. A zero field means the default, which depends on the number of channels of the images. The steps
-// of the package comment explain the fields.
+// data.FeatureMap. A zero field means the default, which depends on the number of channels of the images, 3 or 1. The
+// package comment lists the steps of the computation.
 type Map struct {
-	Colour string  // Opponent or RGB, how colours become planes; "" means Opponent; only for images of three channels
-	Root   string  // Yes or No, whether a number x becomes sign(x)·√|x|; "" means Yes with three channels and No with one
-	Fold   string  // Yes or No, whether a feature and its mirror image are added; "" as for Root
-	Ridge  float64 // λ of the whitening, in [MinRidge, MaxRidge]; 0 means 0.4 with three channels and 0.1 with one
+	// Colour says which three planes an image of three channels is divided into: RGB means red, green and blue, and
+	// Opponent means the brightness and two differences of colours. "" means Opponent. For images of one channel it
+	// must be "".
+	Colour string
+	// Root is Yes or No: whether each feature x is replaced by sign(x)·√|x|. "" means Yes with three channels and No
+	// with one.
+	Root string
+	// Fold is Yes or No: whether a feature is added to the one whose value it would have if the image were mirrored,
+	// left and right. This halves the number of features. "" means the same as for Root.
+	Fold string
+	// Ridge is the constant λ, in [MinRidge, MaxRidge], of the whitening, which makes features uncorrelated. A larger
+	// λ removes less of the correlations. 0 means 0.4 with three channels and 0.1 with one.
+	Ridge float64
 }
 
-// Opponent and RGB are the values of Map.Colour, which says how colours become planes. Yes and No are the values of
-// Map.Root and Map.Fold, which say whether square roots are taken and whether mirror images are added. MinRidge and
-// MaxRidge are the limits of Map.Ridge, the constant λ of the whitening.
+// Opponent and RGB are the values of Map.Colour, which says into which planes a colour image is divided. Yes and No
+// are the values of Map.Root (whether square roots of features are taken) and Map.Fold (whether a feature and its
+// mirror image are added). MinRidge and MaxRidge are the limits of Map.Ridge, which says how strongly the
+// correlations of features are removed.
 const (
 	Opponent = "opponent"
 	RGB      = "rgb"
@@ -278,7 +288,7 @@ func (m Map) recipe(d *data.Dataset) (*recipe, error) {
 // Apply returns the records of d with dense rows of their features instead of images. It calls progress, unless that
 // is nil, with the number of records that are done. The result does not depend on the number of processors. If mirror
 // images of features are not added (Map.Fold is No), the features are in the order [colour plane][wavelet
-// channel][row][column].
+// channel][row][column]: 81 wavelet channels for each plane, at every fourth row and column of the image.
 func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
 	m, err := m.For(d)
 	if err != nil {

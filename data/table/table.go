@@ -79,7 +79,7 @@ type Options struct {
 	// Set it if values will be clamped to bounds afterwards.
 	Saturate bool
 	// Test is the path of a second file, whose rows are the test set. It has the same columns by name, in any order.
-	// "" means no second file: the data set then counts as published without a separate test set.
+	// "" means no second file. A training then splits the rows of the one file (see data.Split).
 	Test   string
 	Memory int64 // bytes that the process may use; 0 means all available memory
 	// Person is the name of the column that says whose record each row is. It is never a feature, and

@@ -16,9 +16,14 @@ import (
 // least as much as those of any single client, and names their noise only if the noise of all clients comes from one
 // run of one seed or secret.
 //
-// Released returns nil for ledgers without rounds. It also returns nil if it cannot list rounds that cost enough.
-// This happens if clients that hold separate records have different mechanisms, or if there are more unfinished
-// epochs than [dp.Times] can list.
+// Released returns nil for ledgers without rounds, and if it finds no list that certainly costs at least as much. The
+// latter happens in these cases:
+//
+//   - clients that hold separate records have different mechanisms;
+//   - clients that hold separate records have different batch sizes, and the guarantee protects persons with several
+//     records (see dp.Event.Group);
+//   - more than 10,000 clients share their records and have equal rounds of random allocation or shuffled batches
+//     that are not whole epochs, each drawn anew (see [dp.Times]).
 func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	names, groups := byRoot(ledgers)
 	if !shared && len(names) > 1 {

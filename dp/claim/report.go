@@ -29,8 +29,8 @@ type View struct {
 	Reason     string  `json:"reason,omitempty"`
 }
 
-// ClosedForm is the part of a [Report] about the paper's theorem: its claims per client and per record. The fields
-// before PerClient repeat those of PerRecord.
+// ClosedForm is the part of a [Report] with the claims, per client and per record, that the paper's Theorem simpleF
+// proves (see closedform.Accountant). The fields before PerClient repeat those of PerRecord.
 type ClosedForm struct {
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Accountant   string   `json:"accountant"`
@@ -42,8 +42,9 @@ type ClosedForm struct {
 
 // Report is the privacy of a training, as it is written in JSON. PerClient and PerRecord are its claims (see
 // [Privacy]), and the fields before PerClient repeat PerRecord. Certified has the claims of the tight accountant,
-// package pld, and ClosedForm has those of the paper's theorem. PerClient and PerRecord are those of pld, or of the
-// theorem if only the theorem covers the training. All claims are about the same rounds.
+// package pld, and ClosedForm has those of the paper's Theorem simpleF (see closedform.Accountant). PerClient and
+// PerRecord are those of pld, or of the theorem if only the theorem covers the training. All claims are about the
+// same rounds.
 //
 // If the rounds were chosen by earlier results, under a budget that was fixed beforehand (an rdp.Filter or a
 // closedform.Budget), all claims are the guarantee of that budget instead, and ClosedForm is nil.
@@ -80,9 +81,9 @@ type Report struct {
 }
 
 // Drawn returns the sentence for [Report].Drawn, for a privacy statement: whether samples and noise were drawn
-// exactly (exact is true, see dp.Mechanism.Exact) or in floating point. names are the sources of the noise. If one of
-// them is a numbered seed and exact is false, the sentence is empty: then the training is a simulation and protects
-// nothing.
+// exactly (exact is true, see dp.Mechanism.Exact) or in floating point. names are the sources of the noise. If exact
+// is false and one of the sources is a numbered seed such as seed 1, the sentence is empty. Such a training is a
+// simulation that protects nothing, because whoever knows the seed can subtract the noise.
 func Drawn(exact bool, names []rng.Name) string {
 	switch {
 	case exact:
@@ -93,8 +94,8 @@ func Drawn(exact bool, names []rng.Name) string {
 	return "in floating point: low bits of a release may reveal records, which ε does not cover; use --exact for a release"
 }
 
-// Closed returns the claims by the paper's theorem, also from a report in the layout of an older version. If the
-// report has none, or if the theorem does not cover the training, the claims have no ε.
+// Closed returns the claims by the paper's Theorem simpleF (see [ClosedForm]), also from a report in the layout of an
+// older version. If the report has no such claims, or if the theorem does not cover the training, they have no ε.
 func (r Report) Closed() ClosedForm {
 	if c := r.Current().ClosedForm; c != nil {
 		return *c
@@ -104,7 +105,7 @@ func (r Report) Closed() ClosedForm {
 
 // NewReport returns the report of a training with noise multiplier sigma ≥ 0 and noise from the named sources. You
 // pass the function account, which returns the training's claims by a given accountant, for example with [OfLedgers].
-// NewReport calls it once with the accountant of the paper's theorem and once with that of pld.
+// NewReport calls it once with closedform.Accountant, for the paper's Theorem simpleF, and once with pld.Accountant.
 func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Privacy, error)) (Report, error) {
 	if account == nil {
 		return Report{}, errors.New("account = nil, must be a function")

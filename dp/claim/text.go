@@ -46,9 +46,9 @@ func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 }
 
 // AdaptiveStatement returns the paragraph to publish, like [Statement], for rounds that may have been chosen from
-// earlier results. An rdp.Filter, a budget that was fixed beforehand, must have limited them. b is the guarantee of
-// the filter, and orders are its Rényi orders. recorded says whether the filter was written down before the first
-// release. If it was not, the paragraph says that this is assumed.
+// earlier results. All of them must have passed an rdp.Filter, a budget that was fixed beforehand. b is the guarantee
+// of the filter, and orders are its Rényi orders. recorded says whether the budget and the orders were written down
+// before the first release. If they were not, the paragraph says that they are assumed to have been fixed by then.
 func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, events ...dp.Event) string {
 	at := "order α = " + Orders(orders)
 	if len(orders) > 1 {

@@ -8,8 +8,9 @@ import (
 	"proactivedp/dp"
 )
 
-// Main and SimpleF are the values of Condition.Theorem for the conditions of the paper's Theorem Main and Theorem
-// simpleF. Pass one of them to [Holds].
+// Main and SimpleF are the values of Condition.Theorem for the conditions of the paper's Theorems Main and simpleF,
+// which [Conditions] lists. Both theorems give (ε, δ) from noise, rounds and batch sizes; simpleF is the more general
+// one. Pass one of the names to [Holds].
 const (
 	Main    = "Main"
 	SimpleF = "simpleF"

@@ -21,12 +21,12 @@ import (
 //     and ε < ½.
 
 // Form chooses a formula as the paper prints it (Printed), or with its errors corrected (Corrected). This program
-// claims a guarantee only with Corrected, because only there the paper's way of proof is right.
+// claims a guarantee only with Corrected.
 //
 // In Theorems Main and simpleF, the two forms have different constants γ, because the paper makes an algebra error
 // when it derives γ: see [RHS]. The printed γ is smaller, by 0.2 to 1.4 % in the paper's settings, so the theorem
-// asks for fewer rounds. With either γ, both theorems are still true, by another proof, which is in the source of
-// this type. For Lemma lemthree and Theorem thm1 see [Moment].
+// asks for fewer rounds. The paper's proof supports only the corrected γ. The theorems are true with the printed γ,
+// too, but by another proof, which is in the source of this type. For Lemma lemthree and Theorem thm1 see [Moment].
 type Form string
 
 // These are the values of [Form]. Use Corrected, unless you want to reproduce the paper's numbers. Its γ is larger,
@@ -120,10 +120,10 @@ func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	return v, nil
 }
 
-// Gamma returns the constant γ of the paper's Theorems Main and simpleF, in the given form, for a privacy budget (ε,
-// δ) and k epochs. The theorems require at least γθ²k²/ε rounds, where θ is the largest batch size divided by the
-// mean. So a smaller γ means fewer rounds; γ is about 2. Gamma is GammaAt(form, σ_eq(ε, δ), ε/k), with σ_eq from
-// [Sigma]. ε must be in [1e-60, 1e30], δ in [MinDelta, 1) and k in [1e-20, 1e20].
+// Gamma returns the constant γ of the paper's Theorems Main and simpleF, as printed or corrected (form), for a
+// privacy budget (ε, δ) and k epochs. The theorems require at least γθ²k²/ε rounds, where θ is the largest batch size
+// divided by the mean. So a smaller γ means fewer rounds; γ is about 2. Gamma is GammaAt(form, σ_eq(ε, δ), ε/k), with
+// σ_eq from [Sigma]. ε must be in [1e-60, 1e30], δ in [MinDelta, 1) and k in [1e-20, 1e20].
 func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	sigma, err := Sigma(eps, delta)
 	if err := errors.Join(form.check(), err, checkEpochs(k)); err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Lemma is the value of Condition.Theorem for the conditions of the paper's Lemma lemthree, which [MomentConditions]
-// returns.
+// returns. The lemma bounds the moments of one round's privacy loss (see [Moment]).
 const Lemma = "lemthree"
 
 // MomentConditions says whether the paper's Lemma lemthree, by which [Moment] bounds a moment of a round's privacy
@@ -25,8 +25,8 @@ const Lemma = "lemthree"
 //	           r0      qσ ≤ 1/e
 //	           lambda  λ ≤ σ²
 //
-// U₀(λ) = 2√(λq)/((1-q)σ) and U₁(λ) = U₀(λ)·e/σ, as in the lemma. For the difference between the forms see
-// [Moment].
+// U₀(λ) = 2√(λq)/((1-q)σ) and U₁(λ) = U₀(λ)·e/σ, as in the lemma. The lemma has a constant r₀, for which it lets the
+// user choose a value; qσ is the best one. For the difference between the forms see [Moment].
 func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, error) {
 	if err := checkMoment(form, q, sigma, lambda); err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 //
 //	k ≤ εN/(γθ²)
 //
-// rounded down, where γ is the constant of Theorem simpleF in the given form (see [Gamma]), and θ (theta) the largest
-// batch size divided by the mean one. γ depends on k; at the limit it is RHS(σ_eq(ε, δ), θ²/N).
+// rounded down, where γ is the constant of Theorem simpleF as printed or corrected (see [Form] and [Gamma]), and θ
+// (theta) the largest batch size divided by the mean one. γ depends on k; at the limit it is RHS(σ_eq(ε, δ), θ²/N).
 //
 // No set of trainings may exceed this limit, but staying below it is far from sufficient. The limit assumes the
 // largest possible number of rounds: rounds of one record each on average. Larger batches use up the budget sooner.
@@ -43,8 +43,8 @@ func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	return eps / gamma * (float64(n) / theta / theta) * (1 - slack), nil
 }
 
-// ErrBudgetSpent is wrapped by the error of [Budget.Spend] if a task would exceed the budget. The
-// budget then does not change.
+// ErrBudgetSpent is wrapped by the error of [Budget.Spend] if a task (training) costs more than is left of the
+// budget. The budget then does not change.
 var ErrBudgetSpent = errors.New("budget spent")
 
 // Task is a training that a [Budget] has recorded, with its number of epochs and its cost. All tasks of a Budget
@@ -65,7 +65,7 @@ type Task struct {
 // everything they release together stays within one (ε, δ). Make one with [NewBudget], and call [Budget.Spend] before
 // each task. A task may be chosen, or ended early, after results are seen. But (ε, δ) must be fixed before the first
 // result. Use it if the trainings are planned by the paper's theorem. Otherwise use rdp.Filter, which is tighter: it
-// counts the exact cost of a round and needs no least noise.
+// counts the exact cost of a round, and the noise of a round may be smaller than σ_eq below.
 //
 // Every task must use at least the noise multiplier σ_eq(ε, δ), see [Sigma]. All rounds of all tasks are
 // counted together. With sample rate q_i in round i, they must satisfy

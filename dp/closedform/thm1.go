@@ -10,11 +10,11 @@ import (
 )
 
 // Thm1 is the value of Condition.Theorem for the conditions of the paper's Theorem thm1, which [Moments.Conditions]
-// returns.
+// returns. The theorem bounds ε from averages of the rounds' sample rates (see [Moments]).
 const Thm1 = "thm1"
 
 // C returns the number c(x) in the paper's Theorem thm1. The theorem requires a noise multiplier proportional to
-// 1/√c, see [Moments.Conditions], which calls C. It is
+// 1/√c, so a larger c means less noise. Most callers need only [Moments.Conditions], which calls C. It is
 //
 //	c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)}
 //
@@ -63,11 +63,11 @@ func (m Moments) c0(r, eps float64) float64 {
 //
 //	ε ≥ 2·ln(1/δ)/(σ²-2)  and  σ²ε² ≥ 4V(ε+ln(1/δ)),  V = TŜ₂ = Σq_i²/(1-q_i)
 //
-// If all conditions of Corrected hold, the rounds are (ε, δ)-differentially private under add-or-remove
-// adjacency and Poisson sampling: the theorem's proof uses only moments of order λ ≤ σ²-1. If only r0
-// fails, the rounds can be counted with a smaller noise multiplier, down to 1/(e·max q_i), because
-// additional noise is post-processing. [Moments.MinEpsilon] does that. σ must be in [0.1, 1e20], ε in
-// [1e-60, 1e30] and δ in [MinDelta, 1).
+// If all conditions of Corrected hold, the rounds are (ε, δ)-differentially private under add-or-remove adjacency and
+// Poisson sampling. (The proof needs [Moment] only for orders λ ≤ σ²-1, which its form Corrected covers.) If only r0
+// fails, the rounds can be counted with a smaller noise multiplier, down to 1/(e·max q_i), because additional noise
+// is post-processing. [Moments.MinEpsilon] does that. σ must be in [0.1, 1e20], ε in [1e-60, 1e30] and δ in
+// [MinDelta, 1).
 func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, error) {
 	if err := errors.Join(form.check(), m.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxFreeSigma),
 		checkEpsilon(eps), checkDelta(delta)); err != nil {

@@ -26,9 +26,9 @@ import (
 // Shuffled batches are accounted for as Gaussian rounds without amplification, which cost at least
 // as much; see [dp.Unamplified]. The Bound is then dp.Upper.
 //
-// The error wraps dp.ErrNotCovered for other pairs of sampling and adjacency, events of different
-// pairs, no events, no noise, noise of sampled rounds outside [MinSigma, MaxSigma], a μ above
-// [Largest], and a δ below [MinDelta].
+// All events must have the same sampling and adjacency. The error wraps dp.ErrNotCovered if events differ in them, if
+// they are a pair that is not named above, if there are no events or no noise, if the noise of sampled rounds is
+// outside [MinSigma, MaxSigma], if μ is above [Largest], and if δ is below [MinDelta].
 type Accountant struct{}
 
 var _ dp.Accountant = Accountant{}

@@ -129,9 +129,10 @@ var ErrBudgetSpent = errors.New("budget spent")
 // one order, δ is not divided, and a round costs the same as in [Accountant] at that order.
 //
 // If several clients hold a record, all of them share one filter, and every round of each client must pass
-// it before it is released. All rounds of one run have the same mechanism. So the filter refuses rounds of another
-// mechanism, for example with another σ, that name the noise of a run it has let through. Events that do not name
-// their noise are assumed to have independent noise.
+// it before it is released. All rounds of one run (one training) have the same mechanism. So if two events name the
+// same run of the same seed or secret as the source of their noise, but have different mechanisms, for example
+// another σ, the filter refuses the second one. Events that do not name their noise are assumed to have independent
+// noise.
 //
 // Make a Filter with [NewFilter]. Methods of any other Filter return an error or panic. A Filter is not
 // safe for concurrent use.
@@ -201,7 +202,8 @@ const FilterName = "rdp-filter"
 //   - ErrBudgetSpent, if the events would exceed the budget;
 //   - dp.ErrNotCovered, if [Accountant] does not cover them, or if their sampling or adjacency differs from that of
 //     earlier rounds;
-//   - dp.ErrSharedNoise, if they name the noise of rounds of another mechanism.
+//   - dp.ErrSharedNoise, if events with different mechanisms name the same run of the same seed or secret as the
+//     source of their noise (see [Filter]).
 //
 // If ctx is cancelled, the error is context.Cause(ctx).
 func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {

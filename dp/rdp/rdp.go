@@ -53,12 +53,12 @@ const (
 //
 // It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples under
 // replace-one. It also covers releases that are not rounds (dp.Other), alone or together with rounds. All events
-// must have the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered
-// for other pairs of sampling and adjacency, events of different pairs, no events, σ outside [MinSigma,
-// MaxSigma], and q below MinRate.
+// must have the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered if
+// events differ in them or have another pair of sampling and adjacency, if there are no events, if σ is outside
+// [MinSigma, MaxSigma], and if q is below MinRate.
 //
-// If there are more than 768 different rounds, similar rounds are grouped, and each group is counted at a
-// common bound. This overstates the cost. In one measurement, with rates that differ by a factor of 16 and
+// If there are more than 768 different rounds, similar rounds are grouped, and each round of a group is counted with
+// the same upper bound. This overstates the cost. In one measurement, with rates that differ by a factor of 16 and
 // noise by a factor of 4, the excess at orders below 10 was at most 3 % under add-or-remove and 36 % under
 // replace-one.
 type Accountant struct {

@@ -13,8 +13,10 @@ import (
 // from them. There are Epsilons equidistant values, from 0 to the ε that the accountant returns for δ =
 // SmallestDelta. More values give a curve closer to the true one and take longer.
 type Profile struct {
-	SmallestDelta float64 // δ at the largest ε, in (0, 1); smaller δ give more of the curve's end
-	Epsilons      int     // number of ε values, in [2, MaxGuarantees]
+	// SmallestDelta is the δ at the largest ε, in (0, 1). A smaller δ gives larger ε, which make the curves more
+	// exact where the type I or the type II error is close to 0.
+	SmallestDelta float64
+	Epsilons      int // number of ε values, in [2, MaxGuarantees]
 }
 
 // Training returns the trade-off curves of the rounds events at the given type I errors (alphas; see [Alphas]). They

@@ -30,20 +30,20 @@ import (
 // dropout: see [AlexNetDropout]. For other images use [AlexNetFor].
 func AlexNet() *models.Network { return must(AlexNetFor(objects, 10)) }
 
-// AlexNetDropout returns the model "alexnet-dropout", for colour images of 32×32 pixels in ten classes. It is AlexNet
-// with dropout as in the paper: after its first two dense layers, each unit is removed with probability ½ during
-// training.
+// AlexNetDropout returns the model "alexnet-dropout", for colour images of 32×32 pixels in ten classes. It is
+// [AlexNet] with the dropout of the original network (A. Krizhevsky et al., NIPS 2012): after its first two dense
+// layers, each unit is removed with probability ½ during training.
 func AlexNetDropout() *models.Network { return must(AlexNetDropoutFor(objects, 10)) }
 
 // AlexNetFor returns AlexNet for images of other sizes or numbers of channels (the shape in) and the given number of
-// classes. It returns an error unless height and width are each a multiple of 16, or one less than a multiple of 16.
+// classes. It returns an error unless height and width are each a multiple of 16, or one less than a multiple of 16:
+// the first convolution halves them, rounding up, and three pooling layers halve the result exactly.
 func AlexNetFor(in nn.Shape, classes int) (*models.Network, error) {
 	return buildAlexNet("alexnet", in, classes, 1, 1)
 }
 
 // AlexNetDropoutFor returns AlexNet with dropout, as [AlexNetDropout] does, for images of the shape in and the given
-// number of classes. It returns an error unless height and width are each a multiple of 16, or one less than a
-// multiple of 16.
+// number of classes. Height and width must be as [AlexNetFor] requires.
 func AlexNetDropoutFor(in nn.Shape, classes int) (*models.Network, error) {
 	return buildAlexNet("alexnet-dropout", in, classes, 1, 1, nn.Dropout{Rate: 0.5})
 }

@@ -53,9 +53,10 @@ var _ interface {
 	models.Weightable
 } = (*Model)(nil)
 
-// NewRidge returns logistic regression with the ridge (L2) penalty (λ/2)‖w̄‖² in the loss of each example, λ = lambda
-// > 0: the strongly convex model "logreg". The paper uses λ = 1/N for N records. features is the number of columns,
-// in [1, 2^32).
+// NewRidge returns the model "logreg": logistic regression with the ridge (L2) penalty (λ/2)‖w̄‖² in the loss of each
+// example, which makes the loss strongly convex. w̄ are all parameters, the weights and the bias. λ is lambda, which
+// must be above 0. A usual value is 1/N for N records, as in the experiments of the paper that this project
+// implements. features is the number of columns, in [1, 2^32).
 func NewRidge(features int, lambda float64) (*Model, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 0) {
 		return nil, fmt.Errorf("λ = %v, must be finite and above 0", lambda)
@@ -203,8 +204,8 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 }
 
 // Ahead starts to load the records of the batch b into the processor's caches, so that the next sum of gradients is
-// faster: see [models.Reader]. It changes no result. It does nothing for more than four records, or if they are
-// stored sparsely.
+// faster: see [models.Reader]. It changes no result. It does nothing for more than four records, because sums of more
+// records load the later ones themselves, and nothing for records that are stored sparsely.
 func (m *Model) Ahead(b data.Batch) { m.rows.Of(b.Data).Ahead(b.Rows) }
 
 // logits yields each example's number in the batch and its logit z.
@@ -465,8 +466,8 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch 
 }
 
 // Logits writes the logits (scores before softmax) of each example in b, with the parameters params, to out, one
-// example after another: 0 for class 0, and z = wᵀx + b for class 1. For linear regression it writes only one number
-// for each example, its prediction z. See [models.Scorer].
+// example after another: 0 for class 0, and for class 1 the logit z, the inner product of weights and features plus
+// the bias. For linear regression it writes only one number for each example, its prediction z. See [models.Scorer].
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		if m.linear {

@@ -92,7 +92,7 @@ func (m *Model) WithAutomaticClipping() models.Model {
 func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
 // Check returns nil if the model can be trained on d, and otherwise an error. d must have rows or images with at most
-// the model's number of features, and its number of classes.
+// as many features (columns or pixels) as the model, and exactly as many classes.
 func (m *Model) Check(d *data.Dataset) error {
 	if d.Targets != nil {
 		return fmt.Errorf("the model needs classes, %q has targets", d.Name)
@@ -235,9 +235,9 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 // Gradients are clipped to a norm that is smaller by this fraction, so that one record changes the computed sum by at
 // most C: see [models.Bounded].
 //
-// All additions are exact, because they add multiples of the unit of a models.Grid, and no coordinate exceeds C. Only
-// two errors remain. A gradient's coordinates are rounded to the grid. The clip factor and products with it are
-// rounded to float64, with a relative error below 2^-50.
+// All additions are exact, because coordinates are first rounded to multiples of one small unit, that of a
+// [models.Grid], and none exceeds C. Only two errors remain. The first is this rounding. The second is that the clip
+// factor and products with it are rounded to float64, with a relative error below 2^-50.
 func (m *Model) Shade() float64 { return m.shade }
 
 // WideGradSum does the same as [Model.ClippedGradSum] with these arguments, but sum is in float64, with a proven

@@ -61,9 +61,9 @@ func ParseFormat(name string) (Format, error) {
 // Release from a plan, and [OfEvents] from any events.
 type Release struct {
 	Event dp.Event // the rounds of one client, with equal settings; σ must be above 0
-	// More are the rounds after Event, if the training changes its settings: one event for each further phase.
-	// [Flower] and [LaTeX] accept none. For [Records], Event and More may also be releases that are not rounds of
-	// training.
+	// More are the rounds after Event, if the training changes its settings: one event for each further phase. The
+	// formats [Flower] and [LaTeX] do not support More. For the formats that [Records] lists, Event and More may also
+	// be releases that are not rounds of training.
 	More  []dp.Event
 	Bound dp.Bound // bound on the ε of a record, over all rounds that use it
 	// Holders is the number of clients that hold each record. Each of them runs the rounds of Event and More, and a
@@ -219,7 +219,8 @@ func (r Release) checkPhases(f Format) error {
 	return errors.Join(errs...)
 }
 
-// All returns r as code in every format that can express r, without the short formats.
+// All returns r in every format of [Formats] that can express it, except for the short formats such as [OpacusShort],
+// which only have the few lines to add to an existing training loop.
 func All(r Release) ([]Code, error) {
 	var all []Code
 	for _, f := range Formats() {
