@@ -18,6 +18,7 @@ import (
 // Open says which settings of a training the user did not give, so that [Prepared.Choose] chooses them: those whose
 // field is true. The other settings keep the values of the spec.
 type Open struct {
+	// These are named like fields of Spec, such as Eta0 (the initial step size) and Schedule (how it falls).
 	SampleSize, GradComps, Delta, Clip, Eta0, Schedule bool
 	// Noise says that the noise multiplier is not known yet, because it will be computed from ε after the other
 	// choices. If Noise is false, Choose uses the spec's NoiseMultiplier.

@@ -38,7 +38,7 @@ type Inputs struct {
 	// Target has the public bounds of the targets of a model of regression, which has no labels.
 	Target *data.TargetBounds `json:"target_bounds,omitempty"`
 	// Map is the user's map from the labels in a file to classes, in the text form of data.ParseLabels. It is absent
-	// if the file was in LIBSVM form with two classes, which needs no map.
+	// if the file was in LIBSVM form with two classes: those have fixed labels, see package data/libsvm.
 	Map string `json:"label_map,omitempty"`
 	// Mapped has the constants by which each column was normalised. It is absent if the columns were not normalised.
 	Mapped *data.Affine `json:"normalised,omitempty"`

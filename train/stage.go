@@ -37,8 +37,9 @@ type Participant struct {
 }
 
 // FirstOfPersons is part of an error text. It says why a client cannot be limited to the first of its records
-// (Participant.Records above 0) if the guarantee is for persons: if a person is added, records of other persons
-// move beyond the limit. So one person would change more than their own records.
+// (Participant.Records above 0) if the guarantee is for persons. If a person is added whose records are among the first
+// ones, as many records of other persons move beyond the limit and are no longer used. So one person would change more
+// than their own records.
 const FirstOfPersons = "if a person is added, others' records move beyond the first ones"
 
 // stageID is the part of a checkpoint's identity that describes a stage.
