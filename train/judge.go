@@ -139,11 +139,14 @@ type Accuracy struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 }
 
-// Regression has the errors of a regression model on the test or held-out rows. The numbers depend on these rows,
-// which the ε of the training does not cover. A target or a prediction outside Bounds counts as the nearer bound.
+// Regression has the errors of a regression model on the test or held-out rows, such as the root mean squared error.
+// The numbers depend on these rows, which the ε of the training does not cover. A target or a prediction outside
+// Bounds counts as the nearer bound.
 type Regression struct {
 	models.Regression
-	Loss   *float64          `json:"test_loss"`     // the mean objective, for targets on the scale [-1, 1]; null if not finite
+	// Loss is the mean of the objective that training minimises, in which Bounds are scaled to [-1, 1]. It is null if
+	// it is not finite.
+	Loss   *float64          `json:"test_loss"`
 	Bounds data.TargetBounds `json:"target_bounds"` // the public bounds of the targets
 }
 

@@ -129,7 +129,7 @@ type Spec struct {
 	// Holdout is the fraction of the training records, in (0, 1), that is held out of training and used for
 	// evaluation instead of the test set. 0 holds out none. A hash of each record, keyed by the seed, decides
 	// whether the record is held out, so the number of held-out records varies: see [data.HoldOut]. Fold selects the
-	// part that is held out, as in cross-validation: 0 is the first part, and each value holds out other records.
+	// part that is held out, as in cross-validation: each value in [0, 1/Holdout − 1] holds out other records.
 	Holdout float64 `json:"holdout,omitempty"`
 	Fold    int     `json:"fold,omitempty"`
 	Seed    uint64  `json:"seed"`

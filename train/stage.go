@@ -10,9 +10,9 @@ import (
 	"proactivedp/sim"
 )
 
-// Stage describes one of several trainings that continue each other, in addition to a Spec. Package auto runs such
-// stages. A stage has the initial model, which is usually the final model of the stage before, and the clients that
-// take part. The other clients of the spec do not train.
+// Stage is one of several trainings that continue each other, as package auto runs them. It has what differs between
+// these trainings: the initial model, which is usually the final model of the stage before, and the clients that take
+// part. The other clients do not train. The other settings are in a [Spec] (see [Source.PrepareStage]).
 type Stage struct {
 	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
 	Participants []Participant // at least one, in increasing order of clients

@@ -44,7 +44,9 @@ type Cell struct {
 	// Kernels is the name of the arithmetic code in use (for one set of processor instructions), if the bits of the
 	// result depend on it, and otherwise "": see train.Spec.Kernels.
 	Kernels string
-	Source  *train.Source // the data set; nil means that the cell can be computed only in this process
+	// Source is the data set of a cell that OfTrial or another Of function made. It is nil for a custom cell, which
+	// other processes cannot compute.
+	Source *train.Source
 	// Cost returns the estimated work and memory of computing the cell with the given number of goroutines.
 	Cost func(workers int) (train.Cost, error)
 	// Run computes the result, a value that can be written as JSON. It may call progress with the fraction of the
