@@ -51,8 +51,10 @@ type Report struct {
 	ParamsNorm   float64      `json:"params_norm"`        // Euclidean norm of the last global model's parameters
 	Averaged     *Averaged    `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
 	Privacy      claim.Report `json:"privacy"`
-	// Releases lists the rounds that the run released and that the ε of a record counts, see claim.Released. Use them
-	// to compose the run with other releases of the same records.
+	// Releases lists rounds that cost a record at least as much as the run did: those of all clients if they share
+	// records, and otherwise rounds that cover any one client (see claim.Released). If no such rounds can be
+	// listed, there are none. Releases also has the estimation of column bounds with noise (Spec.BoundsEpsilon). Use
+	// Releases to compose the run with other releases of the same records.
 	Releases   []dp.Release `json:"releases"`
 	Synthetic  bool         `json:"synthetic_data"`
 	DataNote   string       `json:"data_note,omitempty"`

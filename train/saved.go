@@ -138,8 +138,8 @@ type Saved struct {
 	Params       int          `json:"params"`
 	ParamsSHA256 string       `json:"params_sha256"`
 	Privacy      claim.Report `json:"privacy"`
-	// Releases lists the rounds that the training released. With them, an accountant can compose the training with
-	// other releases of the same records.
+	// Releases lists rounds that cost a record at least as much as the training did (see Report.Releases). With them,
+	// an accountant can compose the training with other releases of the same records.
 	Releases []dp.Release `json:"releases"`
 	// Statement is the privacy statement of a model that was trained in several stages, each chosen by the
 	// results of the stages before. For such a model, Privacy has only the budget that limits all stages

@@ -187,7 +187,9 @@ type Spec struct {
 
 // These are the values of Spec.Split: the ways to split a data set into training and test rows.
 const (
-	ShuffledSplit = "shuffled" // by a random permutation of the rows; if one row is added, all rows may change sides
+	// ShuffledSplit splits by a random permutation of the rows. If one row is added, all rows may change sides, so
+	// (ε, δ) does not cover the split.
+	ShuffledSplit = "shuffled"
 	// RecordSplit decides by a hash of each record, independent of the other records, so that (ε, δ) also covers the
 	// split.
 	RecordSplit = "by-record"

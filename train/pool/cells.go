@@ -73,8 +73,8 @@ func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
 }
 
 // CostOf returns an estimate of the work and the memory of one training of spec on the data of source. evaluations is
-// how often its model is evaluated, and workers is the number of goroutines that compute gradients. A function
-// Cell.Cost can call it.
+// how often its model is evaluated, and workers is the number of goroutines that compute gradients. Call it in the
+// function Cell.Cost of a custom cell.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)
 	if err != nil {
