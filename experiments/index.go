@@ -340,9 +340,9 @@ func writeBudgets(text *strings.Builder, dir string, made []Manifest) error {
 	}
 	text.WriteString("\nThe next table shows the test accuracy in percent that trainings reach for each ε. It summarises the figures whose names\n" +
 		"end with `-budget` or `-scatter`. ε is certified for Poisson samples, at δ = 1/N if the name of the training has no δ.\n" +
-		"`softmax` is softmax regression, on histograms of oriented gradients (`hog:4:8`) or on scattering features (`scatter`).\n" +
-		"For rows with *steps chosen by budget*, a search chose the step size for each ε. For rows with *usual step*, the\n" +
-		"step size is the one that `train` chooses for the noise.\n")
+		"`softmax` is softmax regression, on histograms of oriented gradients (`--features hog:4:8`) or on scattering features\n" +
+		"(`--features scatter`). For rows with *steps chosen by budget*, a search chose the step size for each ε. For rows with\n" +
+		"*usual step*, it is the step size that `train` takes by default, which is smaller if there is more noise.\n")
 	if strings.Contains(rows.String(), publishedSeries) {
 		fmt.Fprintf(text, "\nRows that begin with *published* have results of other authors (%[2]s;\n%[3]s), at δ = %[1]g and without additional training data, on all test images. "+
 			"Their\nprograms shuffle the records, but compute ε for Poisson samples, so their true ε can be larger.\n", publishedDelta, handcrafted, unlocking)

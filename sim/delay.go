@@ -22,9 +22,11 @@ type Delay interface {
 
 // Dependent is a [Delay] that differs between clients, or depends on the batch sizes s_j of the mechanism. A run
 // calls For(client, before) once for each client and uses the Delay that it returns. before[i] = Σ_{j<i} s_j is the
-// number of gradients that a client is expected to compute before round i. If clients have their own sizes, i and s_j
-// are those of the clients with the most rounds. For may keep before, but must not change it. The method Permits of the
-// Dependent itself must be true only if every client may compute the round, whatever the batch sizes are.
+// number of gradients that a client is expected to compute before round i. For may keep before, but must not change
+// it.
+//
+// A run does not ask the Dependent's own method Permits, which knows neither the client nor the batch sizes. It must
+// return true only if every client may compute the round, whatever the batch sizes are.
 type Dependent interface {
 	Delay
 	For(client int, before []int) Delay

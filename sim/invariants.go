@@ -12,7 +12,10 @@ type Invariant string
 
 // These are the values of [Invariant]. In them, v̂_k is the global model that the server sends when it has all
 // updates of rounds below k, ŵ is a client's own model, Υ is the permissible delay (see [Delay]: "Υ is true" means
-// that a client may compute), and a lag is the i − k of a round i that was computed with v̂_k.
+// that a client may compute), and a lag is the i − k of a round i that was computed with v̂_k. A broadcast v̂_k
+// promises the updates of all rounds below k. The measured lag is that of [Client.Lag] and [Staleness]. The readers
+// of a vector are the clients that hold it and the messages that carry it. "Nothing fails" means that no step of the
+// run panics or returns an error.
 const (
 	InvariantOnce        Invariant = "each update is applied exactly once"
 	InvariantComplete    Invariant = "v̂_k holds every update of rounds below k"
@@ -31,11 +34,12 @@ const (
 )
 
 // Violation is the error for a state of a run that breaks an [Invariant], a rule of the protocol. It means a bug in
-// this package. Tests look for one. With the build tag "invariants", a run that finds one panics with it.
+// this package. With the build tag "invariants", a run that finds one panics with it. Tests also search all states of
+// small runs for one.
 type Violation struct {
 	Invariant Invariant
 	Detail    string   // what is wrong in this state
-	Trace     []string // events that led to the state, in order; if a test's search found it, the shortest such sequence
+	Trace     []string // events that led to the state, in order; from the tests' search, the shortest such sequence
 }
 
 func (v *Violation) Error() string {

@@ -13,8 +13,8 @@ import (
 // NewServer returns the server at the start of a run. Use it with NewClient to write your own runner, the program
 // that moves messages between the server and the clients, as Virtual and Hogwild do. A runner works like this:
 //
-//  1. If Client.CanBegin is true, it calls Begin, then Compute, which sets the release u, and then
-//     Finish.
+//  1. If Client.CanBegin is true, it calls Begin, then Compute, which writes the noisy sum of gradients to
+//     the slice u, and then Finish with u.
 //  2. It brings the Update that Finish returns to Server.Receive.
 //  3. If Receive reports a broadcast, it brings a copy of Server.Model and the server's K to
 //     Client.Receive of every client.

@@ -15,8 +15,8 @@ type Part struct {
 	Bytes int64  `json:"bytes"` // size of one piece, in bytes
 }
 
-// Vectors estimates, from above, how much memory a run needs for vectors of the model's length, such as models and
-// updates. Use it to decide whether a run fits. Each [Part] is a number of vectors for one purpose. If hogwild is
+// Vectors returns an upper estimate of the memory that a run needs for vectors of the model's length, such as models
+// and updates. Use it to decide whether a run fits. Each [Part] is a number of vectors for one purpose. If hogwild is
 // true, the estimate is for [Hogwild] (real time), and p is ignored; otherwise it is for [Virtual] (simulated time)
 // with the settings p. The estimate does not grow with the number of rounds.
 func (c *Config) Vectors(p Perf, hogwild bool) []Part {

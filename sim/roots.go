@@ -38,8 +38,8 @@ func SharedRoots(root *rng.Root, clients int) Roots {
 // ForRun returns the roots (seeds or secrets) for training number n. Use a new number for each training on the same
 // records, so that they do not share noise. Trainings with different n draw different batches, noise and dropout. The
 // field Run stays the same, so the trainings have the same initial model, durations and lost messages and can be
-// compared. For roots that functions of package rng made, ForRun(0) returns the same roots as r. ForRun panics if a
-// client's root is the zero rng.Root.
+// compared. ForRun(0) returns the roots that rng.New, rng.NewFromSecret or rng.NewFromOS made, also if r itself is for
+// another n. ForRun panics if a client's root is the zero rng.Root.
 func (r Roots) ForRun(n uint64) Roots {
 	clients := make([]*rng.Root, len(r.Clients))
 	for i, root := range r.Clients {

@@ -18,6 +18,7 @@ import (
 // Open says which settings of a training the user did not give, so that [Prepared.Choose] chooses them: those whose
 // field is true. The other settings keep the values of the spec.
 type Open struct {
+	// These are named like fields of Spec, such as Eta0 (the initial step size) and Schedule (how it falls).
 	SampleSize, GradComps, Delta, Clip, Eta0, Schedule bool
 	// Noise says that the noise multiplier is not known yet, because it will be computed from ε after the other
 	// choices. If Noise is false, Choose uses the spec's NoiseMultiplier.
@@ -340,9 +341,10 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 }
 
 // UsualStep returns the initial step size η₀ that [Prepared.Choose] sets if the user gives none, for a training
-// whose step size falls to 0. It is rounded to three digits. It is the largest step size that keeps two limits.
-// The noise of all rounds together moves the parameters by at most about a fixed distance, and one round moves
-// them by at most another fixed distance. Both distances depend on the kind of model.
+// whose step size falls to 0. It is rounded to three digits. It is the largest step size that keeps two limits. The
+// first limits the distance by which the noise of all rounds together moves the parameters. The second limits the
+// distance by which the gradients of one round move them, if all have the clipping norm and the same direction. Both
+// limits are constants for a kind of model, except that the second falls with params for linear regression.
 //
 // From spec, UsualStep takes the model, the features and the clipping norm. params is the number of parameters,
 // sigma the noise multiplier, size the mean batch size, and rounds the number of rounds of all clients together.
@@ -370,9 +372,9 @@ const enoughHeldOut = 500
 const smallBudget = 0.5
 
 // DefaultHoldout returns the fraction of a client's n training records that is held out of training, to measure
-// the accuracy of models, if the user gives none (see Spec.Holdout). It is the smaller of [UsualHoldout] (a sixth)
-// and 500/n, because about 500 held-out records are enough. If epsilon, the privacy budget ε of the training, is
-// below 0.5, the fraction is halved, because every training record matters more there.
+// the accuracy of models, if the user does not give the fraction (Spec.Holdout). It is the smaller of [UsualHoldout]
+// (a sixth) and 500/n, because about 500 held-out records are enough. If epsilon, the privacy budget ε of the
+// training, is below 0.5, the fraction is halved, because every training record matters more there.
 func DefaultHoldout(n int, epsilon float64) float64 {
 	part := min(UsualHoldout, digitsOf(enoughHeldOut/float64(max(n, 1)), 2))
 	if epsilon < smallBudget {

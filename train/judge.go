@@ -139,11 +139,14 @@ type Accuracy struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 }
 
-// Regression has the errors of a regression model on the test or held-out rows. The numbers depend on these rows,
-// which the ε of the training does not cover. A target or a prediction outside Bounds counts as the nearer bound.
+// Regression has the errors of a regression model on the test or held-out rows, such as the root mean squared error.
+// The numbers depend on these rows, which the ε of the training does not cover. A target or a prediction outside
+// Bounds counts as the nearer bound.
 type Regression struct {
 	models.Regression
-	Loss   *float64          `json:"test_loss"`     // the mean objective, for targets on the scale [-1, 1]; null if not finite
+	// Loss is the mean of the objective that training minimises, in which Bounds are scaled to [-1, 1]. It is null if
+	// it is not finite.
+	Loss   *float64          `json:"test_loss"`
 	Bounds data.TargetBounds `json:"target_bounds"` // the public bounds of the targets
 }
 
@@ -166,10 +169,10 @@ func (r *Regression) writeText(w io.Writer) error {
 // ClassMetrics has the metrics of a classifier other than its accuracy, as [models.Evaluation] defines and computes
 // them on the test or held-out rows.
 type ClassMetrics struct {
-	AUC              *float64      `json:"auc"` // see models.Evaluation; null if it is not defined
-	BalancedAccuracy float64       `json:"balanced_accuracy"`
-	F1               float64       `json:"f1"`
-	LogLoss          *float64      `json:"log_loss"` // null if the model gives no probabilities, or if it is not finite
+	AUC              *float64      `json:"auc"`               // null if it is not defined, as for rows that are all of one class
+	BalancedAccuracy float64       `json:"balanced_accuracy"` // mean recall of the classes that have rows
+	F1               float64       `json:"f1"`                // of class 1 of two; with more classes, the mean of those that have rows
+	LogLoss          *float64      `json:"log_loss"`          // null if the model gives no probabilities, or if it is not finite
 	PerClass         []ClassResult `json:"per_class"`
 	// Confusion[c][p] counts the rows of class c for which the model predicts class p.
 	Confusion [][]int `json:"confusion"`

@@ -230,11 +230,11 @@ func IsNetwork(name string) bool {
 	return err == nil && k.network
 }
 
-// Kernels returns the name of the arithmetic code (kernels) that this machine uses for float32, if the run of the
-// spec would have other bits with the kernels of other machines. Otherwise it returns "". Stored results and
-// checkpoints contain this name, so that a machine whose kernels give other bits does not continue them. Two kinds
-// of kernels give other bits than the rest: the portable ones (without special processor instructions), for
-// networks and some image features, and the matrix tiles (AMX instructions), for large networks.
+// Kernels returns the name of the float32 arithmetic code (kernels) that this machine uses, if the result of the spec
+// depends on it, and otherwise "". Most kernels give the same bits. Two give other bits: the portable kernels (without
+// special processor instructions), for networks and some image features, and the matrix tiles (AMX instructions), for
+// large networks. Only for these, Kernels returns a name. Stored results and checkpoints contain it, so that a machine
+// whose kernels would give other bits does not continue them.
 func (s Spec) Kernels() string {
 	k, err := kindOf(s.Model)
 	class := f32.Kernels()

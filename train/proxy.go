@@ -114,7 +114,7 @@ const sampled = 0.01
 // a cheaper training, with f times the batch size of p, that predicts the accuracy of p. Smaller batches add
 // sampling noise. f is the smallest fraction with which the sampling noise has at most about 1 % of the variance
 // of the noise for privacy. But f is never so small that the proxy does less work than a fixed amount, which takes
-// at most about a second. size is p's batch size.
+// at most about a second. size is p's mean batch size, in records.
 //
 // coarse ≥ 1 makes proxies cheaper and less accurate: it multiplies the 1 %, and divides the fixed amount of work.
 // Use 1 for the final comparison of settings.

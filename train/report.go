@@ -33,11 +33,13 @@ type Report struct {
 	GradComps   int                 `json:"grad_computations"` // gradients that a client computes, by the spec's batch sizes
 	// Remainder is the number of gradients of Spec.GradComps that are left over, because they are too few for a
 	// round.
-	Remainder    int `json:"remainder"`
-	GradCompsMin int `json:"grad_computations_min"` // fewest gradients of any client, if sample sizes adapt
+	Remainder int `json:"remainder"`
+	// GradCompsMin and GradCompsMax are the gradients of the clients that computed the fewest and the most. They
+	// differ if clients adapt their batch sizes (Spec.Adapt).
+	GradCompsMin int `json:"grad_computations_min"`
 	GradCompsMax int `json:"grad_computations_max"`
-	// Theta is θ: a client's largest sample size divided by its mean sample size, for the client with the largest
-	// ratio.
+	// Theta is θ, the paper's measure of how unequal batch sizes are: a client's largest batch size divided by its
+	// mean batch size, for the client with the largest ratio.
 	Theta float64 `json:"theta"`
 	// MaxLag and MeanLag are the largest and the mean lag of the rounds. The lag is i − k for round i of a client whose
 	// newest global model is number k.
@@ -49,8 +51,10 @@ type Report struct {
 	ParamsNorm   float64      `json:"params_norm"`        // Euclidean norm of the last global model's parameters
 	Averaged     *Averaged    `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
 	Privacy      claim.Report `json:"privacy"`
-	// Releases lists the rounds that the run released and that the ε of a record counts, see claim.Released. Use them
-	// to compose the run with other releases of the same records.
+	// Releases lists rounds that cost a record at least as much as the run did: those of all clients if they share
+	// records, and otherwise rounds that cover any one client (see claim.Released). If no such rounds can be
+	// listed, there are none. Releases also has the estimation of column bounds with noise (Spec.BoundsEpsilon). Use
+	// Releases to compose the run with other releases of the same records.
 	Releases   []dp.Release `json:"releases"`
 	Synthetic  bool         `json:"synthetic_data"`
 	DataNote   string       `json:"data_note,omitempty"`

@@ -38,7 +38,7 @@ type Inputs struct {
 	// Target has the public bounds of the targets of a model of regression, which has no labels.
 	Target *data.TargetBounds `json:"target_bounds,omitempty"`
 	// Map is the user's map from the labels in a file to classes, in the text form of data.ParseLabels. It is absent
-	// if the file was in LIBSVM form with two classes, which needs no map.
+	// if the file was in LIBSVM form with two classes: those have fixed labels, see package data/libsvm.
 	Map string `json:"label_map,omitempty"`
 	// Mapped has the constants by which each column was normalised. It is absent if the columns were not normalised.
 	Mapped *data.Affine `json:"normalised,omitempty"`
@@ -138,8 +138,8 @@ type Saved struct {
 	Params       int          `json:"params"`
 	ParamsSHA256 string       `json:"params_sha256"`
 	Privacy      claim.Report `json:"privacy"`
-	// Releases lists the rounds that the training released. With them, an accountant can compose the training with
-	// other releases of the same records.
+	// Releases lists rounds that cost a record at least as much as the training did (see Report.Releases). With them,
+	// an accountant can compose the training with other releases of the same records.
 	Releases []dp.Release `json:"releases"`
 	// Statement is the privacy statement of a model that was trained in several stages, each chosen by the
 	// results of the stages before. For such a model, Privacy has only the budget that limits all stages

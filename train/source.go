@@ -16,8 +16,8 @@ import (
 )
 
 // Source prepares trainings with several specs on one data set. It prepares each spec only once. The prepared
-// trainings share the data, the clients' rows, the models, and the content of traces, which saves memory and time. A
-// Source is safe for concurrent use.
+// trainings share the data, the clients' rows, the models, and the content of traces (files of measured durations,
+// see clock.Trace), which saves memory and time. A Source is safe for concurrent use.
 //
 // Use NewSource to make one. The methods of a zero Source return an error or, if they have no error result, may
 // panic.

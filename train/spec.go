@@ -129,7 +129,7 @@ type Spec struct {
 	// Holdout is the fraction of the training records, in (0, 1), that is held out of training and used for
 	// evaluation instead of the test set. 0 holds out none. A hash of each record, keyed by the seed, decides
 	// whether the record is held out, so the number of held-out records varies: see [data.HoldOut]. Fold selects the
-	// part that is held out, as in cross-validation: 0 is the first part, and each value holds out other records.
+	// part that is held out, as in cross-validation: each value in [0, 1/Holdout − 1] holds out other records.
 	Holdout float64 `json:"holdout,omitempty"`
 	Fold    int     `json:"fold,omitempty"`
 	Seed    uint64  `json:"seed"`
@@ -187,7 +187,9 @@ type Spec struct {
 
 // These are the values of Spec.Split: the ways to split a data set into training and test rows.
 const (
-	ShuffledSplit = "shuffled" // by a random permutation of the rows; if one row is added, all rows may change sides
+	// ShuffledSplit splits by a random permutation of the rows. If one row is added, all rows may change sides, so
+	// (ε, δ) does not cover the split.
+	ShuffledSplit = "shuffled"
 	// RecordSplit decides by a hash of each record, independent of the other records, so that (ε, δ) also covers the
 	// split.
 	RecordSplit = "by-record"

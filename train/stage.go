@@ -11,9 +11,9 @@ import (
 	"proactivedp/sim"
 )
 
-// Stage describes one of several trainings that continue each other, in addition to a Spec. Package auto runs such
-// stages. A stage has the initial model, which is usually the final model of the stage before, and the clients that
-// take part. The other clients of the spec do not train.
+// Stage is one of several trainings that continue each other, as package auto runs them. It has what differs between
+// these trainings: the initial model, which is usually the final model of the stage before, and the clients that take
+// part. The other clients do not train. The other settings are in a [Spec] (see [Source.PrepareStage]).
 type Stage struct {
 	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
 	Participants []Participant // at least one, in increasing order of clients
@@ -41,8 +41,9 @@ type Participant struct {
 }
 
 // FirstOfPersons is part of an error text. It says why a client cannot be limited to the first of its records
-// (Participant.Records above 0) if the guarantee is for persons: if a person is added, records of other persons
-// move beyond the limit. So one person would change more than their own records.
+// (Participant.Records above 0) if the guarantee is for persons. If a person is added whose records are among the first
+// ones, as many records of other persons move beyond the limit and are no longer used. So one person would change more
+// than their own records.
 const FirstOfPersons = "if a person is added, others' records move beyond the first ones"
 
 // stageID is the part of a checkpoint's identity that describes a stage.

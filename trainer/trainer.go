@@ -75,7 +75,7 @@ type Task struct {
 type Plan struct {
 	Sampling        dp.Sampling  `json:"sampling"`
 	Adjacency       dp.Adjacency `json:"adjacency"`
-	NoiseMultiplier float64      `json:"noise_multiplier"` // σ; the noise has standard deviation σ·C
+	NoiseMultiplier float64      `json:"noise_multiplier"` // σ; the noise has standard deviation σ·C, with C = Task.MaxGradNorm
 	BatchSize       int          `json:"batch_size"`       // expected number of records in a batch
 	DatasetSize     int          `json:"dataset_size"`     // number of training records
 	SampleRate      float64      `json:"sample_rate"`      // batch_size / dataset_size

@@ -53,20 +53,23 @@ type Finding struct {
 const margin = 0.005 + 0.01
 
 // Rule is a text in Markdown for pages of results. It explains when a statement of the paper counts as reproduced.
-var Rule = fmt.Sprintf(`A verdict compares a statement of the paper with the result of this program, a mean over seeds. It depends on the kind of
-the statement:
+var Rule = fmt.Sprintf(`A verdict compares a statement of the paper with the result of this program, a mean over seeds. Accuracies are fractions,
+and a margin of %[1]g allows for a percentage point, and for the half by which the paper's whole percents are rounded. The
+verdict depends on the kind of the statement:
 
-- *The paper states an accuracy.* It is reproduced if the result here differs by at most %[1]g (one percentage point, and
-  the rounding of the paper's numbers). If the result here is higher, the verdict is “reproduced, and more”.
+- *The paper states an accuracy.* It is reproduced if the result here differs by at most %[1]g. If the result here is higher
+  by more than that, the verdict is “reproduced, and more”. If it is lower by more than that, it is not reproduced.
 - *The paper states that noise costs at most, or leaves at least, some accuracy.* This is reproduced if it is true here, or
   missed by at most %[1]g. The trainings with and without noise must have the same step size.
-- *The paper states that one accuracy is higher than another.* This is reproduced if it is true here, without a margin.
+- *The paper states that one accuracy is higher than another.* This is reproduced if it is higher here, even by less than
+  the margin.
 - *The paper states a range of noise in which the accuracy falls to some fraction of the accuracy without noise.* This is
   reproduced if the accuracy falls to this fraction in the same range here.
 
-In each case there is a limit: the stated value with its margin, or the other accuracy. A statement is undecided if the
-result here is within one standard error of the limit, so that more seeds are needed. It is also undecided if a training used
-synthetic data or fewer gradients than the paper, or if compared trainings have different step sizes.`, margin)
+A statement is undecided if a result that is higher or lower by one standard error could change the verdict, so that more
+seeds are needed. With one seed, the margin replaces the standard error, which is then unknown. A statement is also
+undecided if a training used synthetic data or fewer gradients than the paper, or if compared trainings have different
+step sizes.`, margin)
 
 // ReadFindings returns a finding for every statement of the paper about a figure that the folder dir has, in the
 // order of the paper. It skips the figures in but.

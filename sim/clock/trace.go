@@ -14,9 +14,13 @@ import (
 )
 
 // Trace holds measured durations that a simulation plays back, for example those of a real system. Each client has a
-// separate list of durations; after the last one, the list begins again. A client's round i takes duration number i
-// of its list, and the message of round i or broadcast i also takes number i. If rounds are repeated or messages are
-// sent again, each further try takes the next duration. A Trace is immutable.
+// separate list of durations; after the last one, the list begins again. Gradients and messages can have different
+// traces (see [Timing]). A Trace is immutable.
+//
+// Round i of a client takes duration number i + a of its list, where a is the number of rounds that the client has
+// given up before, as in [Churn]. A message takes the number of its round or broadcast. But if messages can be lost or
+// duplicated ([Network]) or clients can leave ([Churn]), it takes the number of messages that were sent before from or
+// to this client, so that a message that is sent again takes another duration.
 type Trace struct {
 	durations [][]time.Duration // each client's durations, at least one
 	means     []float64         // mean of each client's durations, in nanoseconds
@@ -34,8 +38,8 @@ const maxTraceErrors = 10
 
 // ParseTrace reads a trace from r, a CSV text: the header client,duration, then one line for each duration, such as
 // 0,1.5ms. Clients are numbered from 0 without gaps. The lines of one client are in order; lines of different clients
-// may alternate. A duration is at most one hour. Blanks around fields are ignored. The error reports the first bad
-// lines together. It is an error if the trace is longer than MaxTraceBytes.
+// may alternate. A duration is at most one hour. Blanks around fields are ignored. One error lists all problems of the
+// text, up to about ten. It is an error if the trace is longer than MaxTraceBytes.
 func ParseTrace(r io.Reader) (*Trace, error) {
 	lines := csv.NewReader(bounded.Reader(r, MaxTraceBytes))
 	lines.FieldsPerRecord, lines.ReuseRecord, lines.TrimLeadingSpace = 2, true, true

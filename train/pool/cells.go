@@ -44,7 +44,9 @@ type Cell struct {
 	// Kernels is the name of the arithmetic code in use (for one set of processor instructions), if the bits of the
 	// result depend on it, and otherwise "": see train.Spec.Kernels.
 	Kernels string
-	Source  *train.Source // the data set; nil means that the cell can be computed only in this process
+	// Source is the data set of a cell that OfTrial or another Of function made. It is nil for a custom cell, which
+	// other processes cannot compute.
+	Source *train.Source
 	// Cost returns the estimated work and memory of computing the cell with the given number of goroutines.
 	Cost func(workers int) (train.Cost, error)
 	// Run computes the result, a value that can be written as JSON. It may call progress with the fraction of the
@@ -71,8 +73,8 @@ func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
 }
 
 // CostOf returns an estimate of the work and the memory of one training of spec on the data of source. evaluations is
-// how often its model is evaluated, and workers is the number of goroutines that compute gradients. A function
-// Cell.Cost can call it.
+// how often its model is evaluated, and workers is the number of goroutines that compute gradients. Call it in the
+// function Cell.Cost of a custom cell.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)
 	if err != nil {

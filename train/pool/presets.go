@@ -120,8 +120,8 @@ func convexSpec(model, dataset string) train.Spec {
 // MNISTModel is the model of the MNIST experiment. The paper does not say which LeNet it uses. With the step size
 // that the paper states for MNIST, the accuracy is below the stated one (results/mnist-lenet-step-size). So the model
 // and the step sizes of all networks in this package were found by "proactivedp search", on records held out of the
-// training set (results/search-mnist and the folders next to it). On MNIST with noise, the step size η₀/(1+βt) was
-// better than the paper's η₀/(1+β√t).
+// training set (the folders results/search-mnist… and results/search-cifar10…). On MNIST with noise, the step size
+// η₀/(1+βt) was better than the paper's η₀/(1+β√t). In both, t counts the gradients that a client has computed.
 //
 // For MNIST the searches ran full trainings. For CIFAR-10, the searches with noise ran proxies (cheaper trainings,
 // see train.Spec.Proxy), and those without noise ran a twentieth of the gradients.
@@ -163,9 +163,9 @@ func CIFAR(model string) Experiment {
 	}
 }
 
-// Features returns settings for a softmax regression on image features that need no training (hog:4:8, see package
-// data/hog) instead of a network on pixels. dataset is mnist or cifar10. The other settings are those of [Network].
-// The paper has no such experiment.
+// Features returns settings for a softmax regression on image features that need no training, instead of a network on
+// pixels. The features are hog:4:8: histograms of 8 gradient directions in cells of 4×4 pixels (see package data/hog).
+// dataset is mnist or cifar10. The other settings are those of [Network]. The paper has no such experiment.
 func Features(dataset string) train.Spec {
 	s := Network(train.Softmax, dataset)
 	s.FeatureMap = "hog:4:8"

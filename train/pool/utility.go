@@ -18,8 +18,9 @@ import (
 
 // UtilitySpec describes one line of a utility graph (paper, Section "Utility Graph"). The graph shows how much noise
 // a model tolerates: how much of its accuracy it keeps when noise is added to its parameters. A model w* is trained
-// with the clipping norm C of Train and without noise. Then noise n ~ N(0, C²σ²I) is added to its parameters, without
-// scaling. The line has, for each σ of Sigmas, the test accuracy of w* + n as a fraction of that of w*.
+// with the clipping norm C of Train and without noise. Then noise n ~ N(0, C²σ²I) is added to its parameters (n is not
+// multiplied by a step size). The line has, for each σ of Sigmas, the test accuracy of w* + n as a fraction of that of
+// w*.
 type UtilitySpec struct {
 	Train  train.Spec `json:"train"`  // the training of w*; its noise multiplier counts as 0
 	Sigmas []float64  `json:"sigmas"` // noise multipliers σ ≥ 0 to try
