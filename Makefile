@@ -28,7 +28,7 @@ ARM64        = ./rng ./dp ./dp/closedform ./internal/f32 ./internal/cpu ./intern
 ARM64_MORE   = ./data/libsvm ./train
 # Tests that take an emulator long, or that start their own program, which an emulator cannot do.
 ARM64_SLOW   = LogGamma|Kolmogorov|NormalTail|Uniform|Permutation|MinEpsilon|GammaSolves|Moment|Accountant|AboveExact|Growing
-ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTheInverse|ImpliesSimpleF|TestSplit|RareRadiiAre|Conform|Extremes|RidgeThat|LockEndsWithItsProcess|^TestShuffledBatches$$|NoExactReleaseIsLonger|ExactNormalsAreNormal
+ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTheInverse|ImpliesSimpleF|TestSplit|RareRadiiAre|Conform|Extremes|RidgeThat|LockEndsWithItsProcess|^TestShuffled(Batches|Rounds)|NoExactReleaseIsLonger|ExactNormalsAreNormal
 # Tests of the commands in which the program itself does several things at a time: it listens to
 # signals, and shows how far workers and hogwild are. The other concurrent code that their scripts run
 # is in packages whose own tests run under the race detector.
