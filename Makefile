@@ -28,7 +28,7 @@ ARM64        = ./rng ./dp ./dp/closedform ./internal/f32 ./internal/cpu ./intern
 ARM64_MORE   = ./data/libsvm ./train
 # Tests that take an emulator long, or that start their own program, which an emulator cannot do.
 ARM64_SLOW   = LogGamma|Kolmogorov|NormalTail|Uniform|Permutation|MinEpsilon|GammaSolves|Moment|Accountant|AboveExact|Growing
-ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTheInverse|ImpliesSimpleF|TestSplit|RareRadiiAre|Conform|Extremes|RidgeThat|LockEndsWithItsProcess|^TestShuffledBatches$$|NoExactReleaseIsLonger|ExactNormalsAreNormal
+ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTheInverse|ImpliesSimpleF|TestSplit|RareRadiiAre|Conform|Extremes|RidgeThat|LockEndsWithItsProcess|^TestShuffled(Batches|Rounds)|NoExactReleaseIsLonger|ExactNormalsAreNormal
 # Tests of the commands in which the program itself does several things at a time: it listens to
 # signals, and shows how far workers and hogwild are. The other concurrent code that their scripts run
 # is in packages whose own tests run under the race detector.
@@ -38,16 +38,14 @@ RACED        = TestScripts/^(checkpoint|delay|interrupt)$$
 # figures of own data), tests of an audit whose code TestWorkersChangeNothing also runs, and whole
 # trainings by runners that the tests of sim run, or by pools that the tests of delays and sample sizes
 # run. Of the tables of the papers, only TestMakeTablesIsReproducible has several workers.
-SEQUENTIAL   = ^Test(EveryInterleaving|Exploration|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency|CheckpointAtAnyEvent|HogwildIsAsAccurateAsVirtual|AllocationPaysForItsEpochs|PrivateBoundsCompose|ASavedModelHasItsFeatures|OneRunAuditOfScattering|OneLargeViewAtATime|TheLeastNoiseThatIsCovered|AnAuditElsewhereIsTheSame|SurveyGoesOn|EndsAreNotInside|FiguresOfBudgets|ProbesAreAsynchronous|SizesAreAsAsked|FigureOfACourse|ACutOffReleaseWasNotMade|AFlippedBitIsNoReasonToReleaseAgain|AnySectorsOfAFlushMayBeMissing|MakeWritesPictureDataAndManifest|AgainstGrid|OwnSizesAreEachOnce|OwnFiguresAreAsAsked|OwnFiguresAreNotThePapers|OneClientHasNoDelays|PredictionsAreNear|CurveEndsWhereTrainingsEnd|ParseTraceIsBounded|WholeIsRound)$$
+SEQUENTIAL   = ^Test(EveryInterleaving|Exploration|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|VectorsOfALargeModel|HogwildMemoryDoesNotGrow|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency|CheckpointAtAnyEvent|HogwildIsAsAccurateAsVirtual|AllocationPaysForItsEpochs|PrivateBoundsCompose|ASavedModelHasItsFeatures|OneRunAuditOfScattering|OneLargeViewAtATime|TheLeastNoiseThatIsCovered|AnAuditElsewhereIsTheSame|SurveyGoesOn|EndsAreNotInside|FiguresOfBudgets|ProbesAreAsynchronous|SizesAreAsAsked|FigureOfACourse|ACutOffReleaseWasNotMade|AFlippedBitIsNoReasonToReleaseAgain|AnySectorsOfAFlushMayBeMissing|MakeWritesPictureDataAndManifest|AgainstGrid|OwnSizesAreEachOnce|OwnFiguresAreAsAsked|OwnFiguresAreNotThePapers|OneClientHasNoDelays|PredictionsAreNear|ProposalsAreChecked|CurveEndsWhereTrainingsEnd|ParseTraceIsBounded|WholeIsRound)$$
 # On a slow or busy machine, a package may take longer than Go's default of 10 minutes.
 # The target lint vets all packages. Without -vet=off, go test would vet them again for each kind of
 # build, with everything that they import.
 TEST         = $(GO) test -vet=off -timeout 60m
-# Packages with assembly, and those with files for other systems than Linux. Only these are vetted for
-# other systems. The file for Windows in trainer is not: it has two empty functions. A test of
-# internal/lint checks the types of all packages for the other systems.
+# Packages with assembly are vetted for arm64. A test of internal/lint checks the types of all packages for the other
+# systems, and vets files for Windows.
 ASSEMBLY     = ./internal/cpu ./internal/f32 ./rng
-SYSTEMS      = ./cluster/internal/journal ./internal/bounded ./internal/cpu ./internal/files ./internal/openfiles
 RACE         = CGO_ENABLED=1 $(TEST) -race -short -tags invariants
 # The packages of the product. The others are the project's tools, and the rules about its source.
 PRODUCT      = $$($(GO) list ./... | grep -v -e '/internal/lint$$' -e '/internal/tools/')
@@ -117,9 +115,9 @@ lint: ## Check the format, vet, staticcheck, the rules about the source, and vet
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	$(STATICCHECK) $(CHECKED) ./...
-	$(GO) vet -tags amd64.v3,noasm,invariants ./internal/cpu ./internal/f32 ./rng ./sim
+	$(GO) vet -tags amd64.v3,noasm $(ASSEMBLY)
+	$(GO) vet -tags invariants ./sim
 	GOARCH=arm64 $(GO) vet $(ASSEMBLY)
-	GOOS=windows $(GO) vet $(SYSTEMS)
 	$(TEST) ./internal/lint -skip '^TestDocs'
 	cd $(GENERATOR) && $(GO) vet ./...
 

@@ -10,7 +10,7 @@ import (
 // Plant a fault, and see it found.
 func Example() {
 	o := audit.DefaultOptions()
-	o.Runs, o.Fault = 800, audit.ReusedNoise
+	o.Runs, o.Fault = 100, audit.ReusedNoise
 	report, err := audit.Run(context.Background(), o)
 	if err != nil {
 		fmt.Println(err)

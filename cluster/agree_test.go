@@ -65,6 +65,7 @@ func TestOwnRecordsNeedAMaximum(t *testing.T) {
 // A client compares its maximum with the certified ε of all rounds. It uses its own δ, which the server
 // cannot choose.
 func TestMaxEpsilonIsKept(t *testing.T) {
+	t.Parallel()
 	s := smallSpec(5)
 	s.NoiseMultiplier, s.Delta = 0.5, 0.99 // at which anything is cheap
 	r := newTestRun(t, s, drawn())

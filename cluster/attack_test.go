@@ -108,6 +108,7 @@ func (a *attacker) unheard(subject, question string) {
 // no honest client sends, are refused and counted by the server. The training of the other clients does
 // not change.
 func TestAttacksOfAClientAreRefused(t *testing.T) {
+	t.Parallel()
 	r := newTestRun(t, smallSpec(12), drawn())
 	keys := r.secure()
 	attacked := make(chan struct{})

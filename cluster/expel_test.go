@@ -13,6 +13,7 @@ import (
 // The other clients wait for a client that is away. Once it is expelled, they go on, even if a restarted
 // server expels it. The expelled client cannot come back.
 func TestTheOthersGoOnWithoutAnExpelledClient(t *testing.T) {
+	t.Parallel()
 	r := newTestRun(t, smallSpec(30), drawn())
 	r.listen = "127.0.0.1:0"
 	ctx, cancel := context.WithTimeout(t.Context(), enough)
@@ -132,6 +133,7 @@ func TestASilentClientIsExpelled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
+	t.Parallel()
 	r := newTestRun(t, smallSpec(12), drawn())
 	silent, leave := context.WithCancel(t.Context())
 	defer leave()

@@ -17,6 +17,7 @@ import (
 // The client's journal keeps the number of lost journals. So a lost folder still counts if the server has
 // forgotten it, as after it was restored from an older copy, and if the flag is not given again.
 func TestALostJournalThatTheServerForgotIsCounted(t *testing.T) {
+	t.Parallel()
 	const rounds, stopped = 12, 4
 	r := newTestRun(t, smallSpec(rounds), drawn())
 	ctx, cancel := context.WithTimeout(t.Context(), enough)

@@ -11,6 +11,7 @@ import (
 // If a server is started again while an operator's question waits, the question is asked again. If the
 // server has ended for good, the operator is told so, instead of getting an error of the connection.
 func TestAnOperatorAsksAServerThatIsEnding(t *testing.T) {
+	t.Parallel()
 	r := newTestRun(t, smallSpec(8), drawn())
 	r.listen = "127.0.0.1:0"
 	m, stop := r.serveAlone(t.Context())

@@ -74,6 +74,7 @@ func TestClientsHaveRecordsOfTheirOwn(t *testing.T) {
 // even of the same number, the rounds in its journal would be counted as if they had been computed from
 // the new ones.
 func TestAClientGoesOnWithTheRecordsItBeganWith(t *testing.T) {
+	t.Parallel()
 	s := smallSpec(20)
 	s.Partition = string(data.Shard)
 	r := newTestRun(t, s, drawn())
@@ -180,6 +181,7 @@ func TestClientsMakeTheirOwnFeatures(t *testing.T) {
 // not join: it sends nothing, and its folder can be used for another run. A server refuses to run a plan
 // above its own target.
 func TestNobodyJoinsARunAboveItsTarget(t *testing.T) {
+	t.Parallel()
 	calibrated, err := prepare(t, smallSpec(5), drawn()).Calibrate(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)

@@ -45,6 +45,7 @@ func (r *testRun) at(b *nats.Server) {
 // A training gives the same result at a broker that only takes short messages. The vectors fit into one
 // message that is nearly as long as the broker allows, or need a few messages, or many.
 func TestATrainingAtABrokerOfShortMessages(t *testing.T) {
+	t.Parallel()
 	const most = 40_000
 	b := startLimited(t, nats.RANDOM_PORT, most)
 	for _, features := range []int{9_000, 20_000, 60_000} {
@@ -115,6 +116,7 @@ func TestABrokerOfShorterMessagesIsRefused(t *testing.T) {
 // During a run, the broker is replaced with one that only takes shorter messages. Server and clients end
 // with this reason.
 func TestABrokerThatChangesEndsTheRun(t *testing.T) {
+	t.Parallel()
 	b := startLimited(t, nats.RANDOM_PORT, 1<<20)
 	r := newTestRun(t, smallSpec(5000), drawn())
 	r.at(b)

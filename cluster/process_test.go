@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -58,6 +59,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	// The parallel tests mostly wait for each other's processes and for timeouts.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -328,6 +333,7 @@ func TestAProcessMayStopAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
+	t.Parallel()
 	for _, c := range []struct {
 		features, rounds int
 		client, server   []point
@@ -338,21 +344,24 @@ func TestAProcessMayStopAnywhere(t *testing.T) {
 		{300_000, 24, []point{insidePublish, beforePublish, afterAck},
 			[]point{insideBroadcast, afterApply, afterTable}},
 	} {
-		f := newFleet(t, smallSpec(c.rounds), c.features, enough)
-		faults := map[string][]task{}
-		for i, p := range c.client { // by another client each, and all by the first
-			name := fmt.Sprintf("client %d", 1+i%2)
-			faults[name] = append(faults[name], task{Fault: p, Hits: 2})
-			faults["client 0"] = append(faults["client 0"], task{Fault: p, Hits: 1})
-		}
-		for _, p := range c.server {
-			faults["server"] = append(faults["server"], task{Fault: p, Hits: 2})
-		}
-		f.start(faults)
-		report := f.finish()
-		if len(report.Refused) > 0 {
-			t.Errorf("refused: %v", report.Refused)
-		}
+		t.Run(fmt.Sprint(c.features), func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, smallSpec(c.rounds), c.features, enough)
+			faults := map[string][]task{}
+			for i, p := range c.client { // by another client each, and all by the first
+				name := fmt.Sprintf("client %d", 1+i%2)
+				faults[name] = append(faults[name], task{Fault: p, Hits: 2})
+				faults["client 0"] = append(faults["client 0"], task{Fault: p, Hits: 1})
+			}
+			for _, p := range c.server {
+				faults["server"] = append(faults["server"], task{Fault: p, Hits: 2})
+			}
+			f.start(faults)
+			report := f.finish()
+			if len(report.Refused) > 0 {
+				t.Errorf("refused: %v", report.Refused)
+			}
+		})
 	}
 }
 
@@ -366,6 +375,7 @@ func TestRandomKills(t *testing.T) {
 	if !set && testing.Short() {
 		t.Skip("starts processes")
 	}
+	t.Parallel()
 	for _, model := range []string{train.Ridge, train.LeNet} {
 		s := smallSpec(100 + 600*kills) // enough that most kills come before the end
 		if model == train.LeNet {
@@ -432,6 +442,7 @@ func TestABrokerMayLoseAll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
+	t.Parallel()
 	for _, all := range []bool{true, false} {
 		f := newFleet(t, smallSpec(800), 0, enough)
 		store, old := filepath.Join(f.dir, "store"), filepath.Join(f.dir, "old")
@@ -521,6 +532,7 @@ func TestAnOldJournalIsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
+	t.Parallel()
 	for _, lost := range []bool{true, false} {
 		f := newFleet(t, smallSpec(400), 0, enough)
 		f.keep("server", task{Role: "server", Dir: f.serverDir(), URL: f.url})

@@ -16,6 +16,7 @@ import (
 // The server refuses it, before the first round and later, however often it tries again. The first client
 // goes on.
 func TestASecondJournalDoesNotDisplaceTheFirst(t *testing.T) {
+	t.Parallel()
 	for _, round := range []int{0, 5} {
 		r := newTestRun(t, smallSpec(30), drawn())
 		ctx, cancel := context.WithTimeout(t.Context(), enough)
@@ -67,6 +68,7 @@ func TestALostJournalIsReplaced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
+	t.Parallel()
 	const rounds, stopped = 30, 6
 	r := newTestRun(t, smallSpec(rounds), drawn())
 	ctx, cancel := context.WithTimeout(t.Context(), enough)

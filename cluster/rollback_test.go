@@ -37,6 +37,7 @@ func TestARollbackReleasesWithFreshNoise(t *testing.T) {
 	if !set && testing.Short() {
 		t.Skip("starts processes")
 	}
+	t.Parallel()
 	// On a busy machine, a training may end before it is stopped. Then no round is released again.
 	for rounds := 1500; rounds <= 24000; rounds *= 4 {
 		if rolledBack(t, rounds, rollbacks) > 0 {

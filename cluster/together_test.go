@@ -116,6 +116,7 @@ func TestUpdatesTravelTogether(t *testing.T) {
 // Messages that arrive at a broker in another process while the server is away are read from the stream
 // later.
 func TestWhatCameWhileTheServerWasAway(t *testing.T) {
+	t.Parallel()
 	for _, features := range []int{20, 2000} {
 		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 // No release is sent before it is in the journal, whether the permissible delay lets a client be one round
 // ahead, a few, or any number. No client is further ahead than that.
 func TestNothingIsSentBeforeItIsInTheJournal(t *testing.T) {
+	t.Parallel()
 	for delay, most := range map[string]int{"1": 1, "9": 9, "unlimited": 60} {
 		s := smallSpec(60)
 		s.Delay = delay

@@ -84,7 +84,7 @@ func TestMakeWritesPictureDataAndManifest(t *testing.T) {
 	// the ε figure is left to the real data. Two are of the real time that runs take.
 	figures = slices.DeleteFunc(figures, func(f Figure) bool {
 		return strings.HasSuffix(f.Name, "epsilon") || strings.HasSuffix(f.Name, "runners") ||
-			strings.HasSuffix(f.Name, "throughput") || testing.Short() && !oneOfEachKind(f.Name)
+			strings.HasSuffix(f.Name, "throughput") || (testing.Short() || testkit.Sweeps(t) == 1) && !oneOfEachKind(f.Name)
 	})
 	dir := t.TempDir()
 	o := options(t, dir)

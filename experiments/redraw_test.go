@@ -91,6 +91,7 @@ func TestRedraw(t *testing.T) {
 	}
 	dir := t.TempDir()
 	o := options(t, dir)
+	o.Drawing.DPI = 50
 	o.Load = func(context.Context, string) (*data.Dataset, error) { return synth.OneHot(rng.New(3), 800), nil }
 	o.Choose = guess(map[ChoiceRequest]int{})
 	if err := Make(t.Context(), figures, o); err != nil {
@@ -108,7 +109,7 @@ func TestRedraw(t *testing.T) {
 		t.Fatalf("%d of %d figures can be drawn anew", len(able), len(figures))
 	}
 
-	again := MakeOptions{Out: dir, Load: o.Load}
+	again := MakeOptions{Out: dir, Load: o.Load, Drawing: o.Drawing}
 	drawn, err := Redraw(t.Context(), figures, again)
 	if !errors.Is(err, ErrNotRedrawn) || !strings.Contains(err.Error(), "phishing-logreg-timeline") ||
 		!strings.Contains(err.Error(), "times of broadcasts") {
@@ -130,7 +131,7 @@ func TestRedraw(t *testing.T) {
 		t.Error("something was trained")
 	}
 
-	again.Drawing = results.Drawing{Formats: []string{"svg"}, Style: plots.Style{Bare: true, Width: 3.25}}
+	again.Drawing = results.Drawing{Formats: []string{"svg"}, Style: plots.Style{Bare: true, Width: 3.25, DPI: 50}}
 	if _, err := Redraw(t.Context(), able, again); err != nil {
 		t.Fatal(err)
 	}

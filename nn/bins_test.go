@@ -320,7 +320,7 @@ func TestExampleIsTheSameAnywhere(t *testing.T) {
 	const far = 4096
 	for _, c := range samples() {
 		net := c.compile(t)
-		w := c.truth(net, 40)
+		w := c.drawn(net, 40)
 		d := &data.Dataset{Name: "apart", Features: w.set.Features, Classes: c.classes, Label: make([]int32, 2*far)}
 		images := *w.set.Images
 		images.Pixels = make([]byte, 2*far*images.Size())
@@ -356,7 +356,7 @@ func TestExampleIsTheSameAnywhere(t *testing.T) {
 func TestAddGradSum(t *testing.T) {
 	for _, c := range samples() {
 		net := c.compile(t)
-		w := c.truth(net, 40)
+		w := c.drawn(net, 40)
 		fast(t, net, func(class cpu.Class) {
 			scratch := net.NewScratch()
 			noise := make([]float32, net.NumParams())

@@ -45,6 +45,7 @@ func (*beaten) Ack() error { return nil }
 // While a checkpoint is on its way, to the worker or from it, however long that takes, the
 // worker says that it lives: its cell is not given to another.
 func TestAWorkerLivesWhileItMovesACheckpoint(t *testing.T) {
+	t.Parallel()
 	q := open(t)
 	broker := &slow{q.js, make(chan struct{}), make(chan struct{})}
 	w := &worker{js: broker, conn: q.conn, log: slog.New(slog.DiscardHandler)}

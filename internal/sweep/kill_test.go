@@ -169,6 +169,7 @@ func TestASweepOutlivesKills(t *testing.T) {
 	if !set && testing.Short() {
 		t.Skip("starts processes")
 	}
+	t.Parallel()
 	here, there := t.TempDir(), t.TempDir()
 	if err := makeFigures(t.Context(), here, nil); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 // A broker that takes a question and never answers, as one does that is killed at that moment, is given up after a
 // time: by who reads an object (a checkpoint, a data set), and by who writes one.
 func TestAnUnansweredQuestionIsGivenUp(t *testing.T) {
+	t.Parallel()
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true})
 	if err != nil {
 		t.Fatal(err)

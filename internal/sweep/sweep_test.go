@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -48,6 +49,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	// The parallel tests mostly wait for processes and timeouts.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -126,6 +131,7 @@ func sameCells(t *testing.T, one, other string, n int) {
 // Trainings and utility graphs by workers are those of one machine, byte by byte; also of
 // workers of which one has other data.
 func TestASweepIsThatOfOneMachine(t *testing.T) {
+	t.Parallel()
 	const n = 6
 	source := train.NewSource(drawn())
 	here, there := t.TempDir(), t.TempDir()
@@ -192,6 +198,7 @@ func TestAKilledWorkersCellIsGivenAway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
+	t.Parallel()
 	q := open(t)
 	here, there := t.TempDir(), t.TempDir()
 	source := train.NewSource(drawn())
