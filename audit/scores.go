@@ -293,8 +293,10 @@ func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
 	return err
 }
 
-// ScoresReport is the result of Scores.Audit: two lower bounds on the ε of the attacked training, and how well the
-// attack recognises members (canaries in the training data).
+// ScoresReport is the result of [Scores.Audit], an audit by the scores that an attack gave to canaries (planted
+// records, of which only some were trained on). It has two lower bounds on the ε of the attacked training:
+// EpsilonLowerBound, and Gaussian.EpsilonLowerBound, which assumes more. Attack says how well the attack recognises
+// members, the canaries that were trained on.
 type ScoresReport struct {
 	// EpsilonLowerBound is the largest ε that the scores refute, or 0 if they refute none. It assumes nothing about
 	// the training, only that fair coins decided which canaries were members.

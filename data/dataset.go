@@ -25,8 +25,8 @@ import (
 //
 //   - Sparse (compressed sparse rows): row i has its non-zero entries at the positions Start[i] to Start[i+1]−1 of Index
 //     and Value. Index has the columns, strictly increasing within a row, from 0.
-//   - Dense: Start is nil, Index is the columns 0, …, Features−1 of every row, and Value has Features numbers for each
-//     row.
+//   - Dense: Start is nil. Index has only Features entries, the columns 0, …, Features−1, which all rows share. Value
+//     has Features numbers for each row, one row after another.
 type Dataset struct {
 	Name     string
 	Features int // number of columns of a row

@@ -172,8 +172,9 @@ func hashKey(stream *rng.Stream) (key [sha256.Size]byte) {
 type recordKey [sha256.Size / 2]byte
 
 // Distinct returns how many different records s has, and how often the most frequent one occurs. Use it to judge
-// whether an accuracy on s is reliable. With few different records it is not, because [SplitByRecord] puts all copies
-// of a record either into the training rows or into the test rows.
+// whether an accuracy on s is reliable. Copies of a record count as one, because [SplitByRecord] puts all of them into
+// the same part, so the model is right on all of them or on none. With few different records, chance decides much of the
+// accuracy.
 func (s Subset) Distinct() (records, copies int) {
 	times := map[recordKey]int{}
 	put := hasher{h: sha256.New()}

@@ -160,9 +160,10 @@ func (s Sampling) CheckDrawn() error {
 	return fmt.Errorf("sampling = %q, must be %q, %q or %q%s", s, Poisson, FixedSize, Allocation, why)
 }
 
-// Batches returns t, the number of batches in an epoch of the event's sampling. For Allocation it is the number of
-// rounds, 1/q for the sample rate q. For other samplings it counts full batches: 1/q, or N/s for sizes, rounded down.
-// A data loader that also uses the remaining records has one batch more. The event must be valid.
+// Batches returns t, the number of batches in an epoch of the event's sampling, for texts and for accountants that
+// count epochs. For random allocation (Allocation: each record chooses one batch of the epoch) it is 1/q for the sample
+// rate q, and an epoch has t rounds. For other samplings it counts full batches: 1/q, or N/s for sizes, rounded down. A
+// data loader that also uses the remaining records has one batch more. The event must be valid.
 func (e Event) Batches() int {
 	if e.Rate != 0 {
 		if e.Sampling == Allocation {

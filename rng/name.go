@@ -109,9 +109,10 @@ func (n Name) String() string {
 	return fmt.Sprintf("%s, run %d", root, n.Run)
 }
 
-// Validate returns an error if n cannot be the name of a source; use it for names from files. It refuses a
-// Root that is empty, longer than 200 bytes or not printable ASCII, and a seed that is not an integer in
-// [0, 2^64) as New writes it. So each root has only one spelling, and names that look alike are equal.
+// Validate returns an error if n cannot be the name of a source; use it for names from files. It refuses a Root that
+// is empty, longer than 200 bytes or not printable ASCII. A Root that begins with "seed:" is the name of a root that
+// [New] made from a number. Behind the colon it must have this number, an integer in [0, 2^64), without a sign or
+// leading zeros. So each root has only one spelling, and names that look alike are equal.
 func (n Name) Validate() error {
 	if n.Root == "" {
 		return errors.New("the name of the root is empty, must name the source of the noise, such as " +

@@ -65,7 +65,7 @@ type Task struct {
 // everything they release together stays within one (ε, δ). Make one with [NewBudget], and call [Budget.Spend] before
 // each task. A task may be chosen, or ended early, after results are seen. But (ε, δ) must be fixed before the first
 // result. Use it if the trainings are planned by the paper's theorem. Otherwise use rdp.Filter, which is tighter: it
-// counts the exact cost of a round, and the noise of a round may be smaller than σ_eq below.
+// counts the exact cost of a round, and has no least noise multiplier.
 //
 // Every task must use at least the noise multiplier σ_eq(ε, δ), see [Sigma]. All rounds of all tasks are
 // counted together. With sample rate q_i in round i, they must satisfy
@@ -73,12 +73,12 @@ type Task struct {
 //	Σ q_i²/(1-q_i) ≤ ε/2  and  q_i ≤ 1/(e·σ_eq)
 //
 // So a round of a task costs q_i²/(1-q_i), whatever the other tasks do. If all samples have one record,
-// this is the paper's limit k ≤ εN/(γθ²) on the number of epochs k, with γ = 2 and θ = 1. An epoch in
-// samples of s records costs about s times as much.
+// this is the paper's limit k ≤ εN/2 on the number of epochs k. An epoch in samples of s records costs about s times as
+// much.
 //
 // Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its number.
-// A task whose events name the noise of an earlier task is refused. Events without a name are assumed to
-// have independent noise.
+// Spend refuses a task with the same noise as an earlier task, by the field Noise of the events. Events in which this
+// field is empty are assumed to have independent noise.
 //
 // Methods of a Budget that NewBudget did not make return an error or panic. A Budget is not safe for
 // concurrent use.

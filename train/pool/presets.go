@@ -235,6 +235,7 @@ func Of(model, dataset string) Experiment {
 
 // Train returns the settings of the private training in the experiment that [Of] returns for a model and a data set.
 // An empty model means the paper's model for the data set, and an empty dataset the paper's first data set for the
-// model. If the paper has no such experiment, the settings are those of a similar one (see Of). The step size of
-// networks was chosen on held-out records; the paper's is η₀/(1+β√t) with η₀ = 0.1 and β = 0.01.
+// model. If the paper has no such experiment, the settings are those of a similar one (see Of). For
+// networks, the step size is not the paper's 0.1/(1+0.01·√t), with t the number of gradients of the client's earlier
+// rounds, but was chosen on held-out records.
 func Train(model, dataset string) train.Spec { return Of(model, dataset).Train }

@@ -44,8 +44,10 @@ The target of each seed is the final accuracy of its synchronous run (delay 0, w
 always run), less a tolerance that is printed. For a named data set, the defaults are the
 paper's setting. For your own file, --clients 5 --partition shard divides the records, and
 the other settings are chosen for ε = 1, as by train. In both cases, some gradients take
-much longer than others (--compute-time). ε does not depend on the delay. It covers one training: trainings with the same seed share their noise, and no ε
-covers them together.
+much longer than others (--compute-time).
+
+ε does not depend on the delay. It covers one training: trainings with the same seed share
+their noise, and no ε covers them together.
 
 With --runner hogwild, one goroutine for each client really waits for these durations.
 Times, staleness and idle time are then measured, and differ from run to run. A virtual
