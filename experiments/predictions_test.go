@@ -93,8 +93,8 @@ func TestProposalsAreChecked(t *testing.T) {
 			t.Errorf("setting %d is %+v, must be %+v", i, got, p)
 		}
 	}
-	for _, c := range all {
-		if c.Real <= 0 || c.Utility <= 0 || c.Short <= 0 || c.Low >= c.High {
+	for i, c := range all {
+		if c.Epsilon != []float64{0.5, 0.5, 2, 2}[i] || c.Real <= 0 || c.Utility <= 0 || c.Short <= 0 || c.Low >= c.High {
 			t.Errorf("%+v", c)
 		}
 	}
