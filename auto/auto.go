@@ -314,8 +314,9 @@ type Point struct {
 	Accuracy float64 `json:"accuracy"`
 }
 
-// Question is what [Run] asks a [Utility]: which accuracies are to be expected of a task, given the task and what is
-// public about its data.
+// Question is what [Run] asks a [Utility] before the first private training of a task (a model to be trained for the
+// targets and budgets of some clients): which accuracy to expect for each of several clipping norms and noise
+// multipliers.
 type Question struct {
 	Task   Task
 	Public Public

@@ -34,7 +34,8 @@ type Journal struct {
 	Stages   []Stage       `json:"stages"`
 }
 
-// JournalTask is a task in a [Journal]. Outlook has the accuracies that were estimated before the first private
+// JournalTask is one task of a [Journal], the file from which an interrupted [Run] continues: a model to be trained for
+// the targets and budgets of some clients, in one or several stages. Outlook has the accuracies that were estimated before the first private
 // training of the task.
 type JournalTask struct {
 	Task

@@ -12,9 +12,9 @@ import (
 //
 // Each coordinate of a clipped gradient is rounded once, to a multiple of a unit. The unit is the largest power of
 // two that is at most C·2^-26, where C is the clipping norm, so it is above C·2^-27. Sums of such multiples are exact
-// in float64 as long as they stay below 2^53 units, which is at least C·2^26. So MaxSample = 2^22 numbers of up to
-// 16·C can be added. A coordinate of a clipped gradient is at most C, but a model may add a gradient in parts, and
-// the coordinates of a part may be larger. Rounding moves a vector of d coordinates by at most GridError(d)·C.
+// in float64 as long as they stay below 2^53 units, which is at least C·2^26. This is enough for the clipped gradients
+// of MaxSample = 2^22 records, even if each adds 16·C to a coordinate. (A coordinate of a clipped gradient is at most C.
+// But a model may add it as several parts, whose coordinates may be larger than their sum.) Rounding moves a vector of d coordinates by at most GridError(d)·C.
 type Grid struct {
 	// Adding magic pushes everything below the unit out of the 53 bits of a float64, which rounds
 	// to nearest (D. Knuth, "The Art of Computer Programming", vol. 2, 4.2.2). It is 0 if nothing

@@ -59,7 +59,8 @@ type Row struct {
 // samples in more rounds hardly need less noise.
 const smallest = 32
 
-// MaxPoints is the largest value of points in [Plan.Frontier], about the number of rows of the table.
+// MaxPoints is the largest value of the argument points of [Plan.Frontier]: the number of batch sizes, to which the plan's
+// own is added.
 const MaxPoints = 1000
 
 // Frontier returns a table with the least noise multiplier for each of several batch sizes, within the budget of p.

@@ -25,8 +25,9 @@ type Delay interface {
 // number of gradients that a client is expected to compute before round i. For may keep before, but must not change
 // it.
 //
-// A run does not ask the Dependent's own method Permits, which knows neither the client nor the batch sizes. It must
-// return true only if every client may compute the round, whatever the batch sizes are.
+// The Dependent's own method Permits(k, i) knows neither the client nor the batch sizes, and runs use it only to check
+// that nobody waits forever. It must return true only if every client may compute round i with broadcast k, whatever
+// the batch sizes are.
 type Dependent interface {
 	Delay
 	For(client int, before []int) Delay

@@ -58,8 +58,9 @@ func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, err
 //
 //	λ(λ+1)q²/((1-q)σ²)
 //
-// The form Printed adds the lemma's cubic term, whose proof in the paper has a gap. Under the conditions of
-// Corrected, the term is not needed. The error wraps dp.ErrNotCovered if a condition of [MomentConditions] is not
+// It is proved here, in a comment of the code. The form Printed adds the lemma's cubic term, as the paper has it, and is
+// only for comparison with the paper: its result is larger, so it is a bound too where the conditions of Corrected hold,
+// but elsewhere it rests on the paper's proof, which has a gap. The error wraps dp.ErrNotCovered if a condition of [MomentConditions] is not
 // met.
 func Moment(form Form, q, sigma float64, lambda int) (float64, error) {
 	// The cubic term of the paper is (r/r₀)·λ²(λ+1)q³/((1-q)²σ³). Its proof sums a geometric series of
