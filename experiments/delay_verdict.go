@@ -99,7 +99,7 @@ func (c *comparison) verdict(margin, baseline float64) DelayVerdict {
 			lost = append(lost, fmt.Sprintf("%s (%.4f)", s.Delay, -mean))
 			v.Loses = append(v.Loses, s.Delay)
 		default:
-			unclear = append(unclear, fmt.Sprintf("%s (%.4f lower on average)", s.Delay, -mean))
+			unclear = append(unclear, fmt.Sprintf("%s (%s on average)", s.Delay, onAverage(mean)))
 			v.Undecided, spread = append(v.Undecided, s.Delay), max(spread, sd)
 		}
 	}
@@ -184,4 +184,16 @@ func (v DelayVerdict) words(metric string, lost, unclear []string, seeds int) st
 		text = append(text, fmt.Sprintf("More than %d seeds would be needed; allow more by --margin.", mostSeedsAdvised))
 	}
 	return strings.Join(text, " ")
+}
+
+// onAverage says how the mean accuracy of a delay compares with the synchronous run, which is lower by difference.
+func onAverage(difference float64) string {
+	text := fmt.Sprintf("%.4f", math.Abs(difference))
+	switch {
+	case text == "0.0000":
+		return "equal"
+	case difference > 0:
+		return text + " higher"
+	}
+	return text + " lower"
 }
