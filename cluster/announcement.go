@@ -48,7 +48,7 @@ type Announcement struct {
 	// the same.
 	Code int `json:"code_version"`
 	// Constants is the digest of the public constants that the run's features need, such as fixed filters, or "" if
-	// there are none. Each client computes the features of its own records, so its program must have the same
+	// they need no constants. Each client computes the features of its own records, so its program must have the same
 	// constants.
 	Constants string `json:"feature_constants_sha256,omitempty"`
 	size      int    // of its message, in bytes

@@ -13,7 +13,7 @@ type FeatureMap interface {
 	// Bytes returns how many bytes of memory the result of Apply takes for d, or 0 if Apply would fail.
 	Bytes(d *Dataset) int64
 	// Constants returns the SHA-256, in hexadecimal, of the public constants with which features are computed, or ""
-	// if there are none. Two programs whose hashes differ compute different features.
+	// without such constants. Two programs whose hashes differ compute different features.
 	Constants() string
 	// Apply returns the records of d with dense rows of their features instead of images. It calls progress, unless
 	// that is nil, with the number of records that are done.

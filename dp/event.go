@@ -34,7 +34,7 @@ type Adjacency string
 // These are the neighbouring relations (adjacencies).
 const (
 	// AddOrRemove means that one data set has one record more than the other, so the guarantee hides whether a record
-	// is in the data. The number of records N (see [Event].DatasetSize) is that of the larger data set.
+	// is in the data. The number of records N (see [Event].DatasetSize) is counted in the larger data set.
 	AddOrRemove Adjacency = "add-or-remove"
 	// ReplaceOne means that the data sets have equal sizes and differ in one record, so the guarantee hides what a
 	// record contains.
@@ -121,7 +121,7 @@ type Event struct {
 	Adjacency       Adjacency `json:"adjacency"`
 	NoiseMultiplier float64   `json:"noise_multiplier"`      // noise multiplier σ ≥ 0: the noise has standard deviation C·σ
 	SampleSize      int       `json:"sample_size,omitempty"` // batch size s; under Poisson sampling, its expected value
-	// number of records N; of two neighbouring data sets, that of the larger one
+	// number of records N; counted in the larger of two neighbouring data sets
 	DatasetSize int     `json:"dataset_size,omitempty"`
 	Rate        float64 `json:"sample_rate,omitempty"` // sample rate q in (0, 1]; 0 means SampleSize/DatasetSize
 	// Truncated is the largest number of records in a batch of Poisson sampling, if larger batches are cut to this

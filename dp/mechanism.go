@@ -397,7 +397,7 @@ func (l *Ledger) Record(e Event) {
 // first, and call [Ledger.Record] if it returns false. It records nothing and returns false in these cases:
 //
 //   - the ledger is empty;
-//   - size, the batch size, differs from that of the last round (for Allocation, size is ignored);
+//   - size, the batch size, differs from the last round (for Allocation, size is ignored);
 //   - the sampling is Shuffle, which no Mechanism draws;
 //   - an int cannot hold the count.
 //

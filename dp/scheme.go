@@ -16,7 +16,7 @@ import (
 type Scheme int
 
 // These are the pairs of sampling and adjacency for which some accountant has a proof. A name such as
-// PoissonAddOrRemove is that of the sampling followed by that of the adjacency. The last two are cases of
+// PoissonAddOrRemove consists of the name of the sampling and the name of the adjacency. The last two are cases of
 // PoissonAddOrRemove that have their own proofs.
 const (
 	PoissonAddOrRemove Scheme = iota + 1

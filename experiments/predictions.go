@@ -37,8 +37,8 @@ type PredictionCase struct {
 	Base    train.Spec `json:"base"`
 	Epsilon []float64  `json:"epsilon"`
 	// Noise lists noise multipliers. With ε and the number of rounds, a noise multiplier determines the batch size,
-	// which is then rounded to a whole number. So the noise multiplier of a setting differs a little from that of the
-	// list.
+	// which is then rounded to a whole number. So the noise multiplier of a setting differs a little from the one in
+	// the list.
 	Noise []float64 `json:"noise,omitempty"`
 	// Walks are the distances that the model would move if there were only noise; each gives a step size.
 	Walks  []float64 `json:"walks,omitempty"`

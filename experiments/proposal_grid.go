@@ -52,7 +52,7 @@ type GridReport struct {
 	Grid     propose.Grid `json:"grid"`
 	Settings int          `json:"settings"` // number of settings in the grid
 	Seeds    int          `json:"seeds"`    // number of seeds with which each setting of the grid was trained
-	// Times is the amount of arithmetic of all trainings of the grid, divided by that of the search for the proposal.
+	// Times is the amount of arithmetic of all trainings of the grid, divided by the arithmetic of the search for the proposal.
 	Times float64 `json:"times"`
 	// TestSeeds is the number of trainings, of the proposal and of the best setting each, for the accuracies on the
 	// test set.

@@ -41,7 +41,7 @@ var _ interface {
 type Stochastic interface {
 	Model
 	// Draw says that later sums of gradients with this scratch take their random numbers from s, in order. After
-	// Draw(scratch, nil), and for a new scratch, nothing is random: the gradient is that of the whole network.
+	// Draw(scratch, nil), and for a new scratch, nothing is random: the whole network has this gradient.
 	Draw(scratch Scratch, s *rng.Stream)
 }
 

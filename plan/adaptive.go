@@ -149,7 +149,7 @@ func (p *Next) History() History {
 // History returns the planned rounds together with a Rényi filter: a privacy budget that limits these rounds and all
 // rounds that are chosen later, from their results (see [rdp.Filter]). Save it with [History.WriteJSON] before the
 // first round, so that it is on record that the budget was fixed beforehand. budget is the ε of the filter, in [1e-8,
-// 1e4]; its δ is that of the plan. orders are its Rényi orders; if there are none, the filter has the
+// 1e4]; its δ is the δ of the plan. orders are its Rényi orders; if the list is empty, the filter has the
 // [rdp.PlannedOrder] of the planned rounds.
 //
 // History returns an error if the plan has no run. If the budget is too small for the run, the error is a

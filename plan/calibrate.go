@@ -118,7 +118,7 @@ func (t Target) ofSizes() Target {
 }
 
 // Calibration is the result of [Calibrate]: the noise multiplier, sample rate and number of rounds of a training
-// whose ε is at most that of a [Target]. All rounds are equal.
+// whose ε is at most the ε of a [Target]. All rounds are equal.
 //
 // Use Calibrate to make a Calibration. The methods of any other Calibration return an error or, if they have no error
 // result, may panic.

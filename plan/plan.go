@@ -114,8 +114,8 @@ type Plan struct {
 	Noise rng.Name `json:"noise,omitzero"`
 
 	// Conditions are the requirements of the paper's Theorems Main and simpleF, each with whether the plan meets it.
-	// Only plans by a closed form (the paper's theorem) have them. They are evaluated for the planned run or, if
-	// there is none, for TMinReal rounds of SMaxReal records. A feasible plan meets those of simpleF; it need not
+	// Only plans by a closed form (the paper's theorem) have them. They are evaluated for the planned run or, without
+	// a run, for TMinReal rounds of SMaxReal records. A feasible plan meets those of simpleF; it need not
 	// meet those of Main.
 	Conditions []closedform.Condition `json:"conditions"`
 

@@ -233,7 +233,7 @@ type Choice struct {
 	SampleSize int `json:"sample_size"` // batch size s_j of the next rounds
 	Rounds     int `json:"rounds"`      // number of next rounds of each client, T_j = ⌈K_j/s_j⌉, to compute K_j gradients
 	// EpsilonUpper is the ε of all rounds, past and next, with this batch size. If a filter limits the rounds (a budget
-	// that was fixed beforehand), it is the least ε of a filter that lets all of them through. It is nil if there is none.
+	// that was fixed beforehand), it is the least ε of a filter that lets all of them through. It is nil if no ε does.
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 }
 

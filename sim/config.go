@@ -70,7 +70,7 @@ const paramFLOPs = 6
 const DefaultMinWork = paramFLOPs << 17
 
 // FLOPs returns about how many floating-point operations the clipped gradient of one example takes. It asks the
-// model's method FLOPs. If the model has none, the estimate is 6 for each parameter.
+// model's method FLOPs. Without this method, the estimate is 6 for each parameter.
 func (c *Config) FLOPs() float64 {
 	if m, ok := c.Model.(interface{ FLOPs() int }); ok {
 		return float64(m.FLOPs())

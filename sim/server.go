@@ -192,8 +192,8 @@ func (s *Server) Has(client, round int) bool {
 // sizes, Server.K is the smallest Next of all clients.
 func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
 
-// Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied, or −1 if
-// there is none. Updates of rounds between Next and Highest may be missing: see Has.
+// Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied, or −1 before
+// its first update. Updates of rounds between Next and Highest may be missing: see Has.
 func (s *Server) Highest(client int) int { return s.state.clients[client].highest() }
 
 // Updates returns the number of updates that the server has applied to the global model, of all clients together.

@@ -13,7 +13,7 @@ import (
 
 // Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the training's ε is at
 // most targetEpsilon. Use it if you know the privacy budget and need the noise. targetEpsilon must be in [1e-8, 1e4].
-// δ is that of the spec. Calibrate ignores the values that spec.NoiseMultiplier and spec.TargetEpsilon have and sets
+// δ comes from the spec. Calibrate ignores the values that spec.NoiseMultiplier and spec.TargetEpsilon have and sets
 // both in the result.
 //
 // Package dp/pld certifies an interval that contains the true ε. Calibrate compares its upper end with targetEpsilon.

@@ -53,7 +53,7 @@ type Report struct {
 	Privacy      claim.Report `json:"privacy"`
 	// Releases lists rounds that cost a record at least as much as the run did: those of all clients if they share
 	// records, and otherwise rounds that cover any one client (see claim.Released). If no such rounds can be
-	// listed, there are none. Releases also has the estimation of column bounds with noise (Spec.BoundsEpsilon). Use
+	// listed, the list is empty. Releases also has the estimation of column bounds with noise (Spec.BoundsEpsilon). Use
 	// Releases to compose the run with other releases of the same records.
 	Releases   []dp.Release `json:"releases"`
 	Synthetic  bool         `json:"synthetic_data"`

@@ -69,7 +69,7 @@ func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared
 
 // PlannedOfSeeds returns a privacy guarantee that holds for each of several planned runs of the spec, for example
 // those whose mean a figure shows. The runs have consecutive seeds, beginning with the spec's own, and seeds ≥ 1 is
-// their number. The guarantee is that of the run with the largest ε: see [Source.Costliest]. It is not the ε of all
+// their number. The guarantee covers the run with the largest ε, and so the others: see [Source.Costliest]. It is not the ε of all
 // runs together.
 func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (claim.Report, error) {
 	p, err := s.Costliest(ctx, spec, seeds)

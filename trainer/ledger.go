@@ -206,7 +206,7 @@ func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 }
 
 // Finished returns the private training (stage) that was started with this key and has finished; [Trainer.Private]
-// got the key. The second result is false if there is none. Call it before you start a training, so that a request
+// got the key. The second result is false if no such training is recorded. Call it before you start a training, so that a request
 // that is repeated is not paid twice.
 func (l *Ledger) Finished(key string) (Stage, bool) {
 	if l == nil {

@@ -57,7 +57,7 @@ type ParseError struct {
 	err error // the wrapped error, or nil
 }
 
-// Unwrap returns the error that caused e, such as data.ErrLabel, or nil if there is none.
+// Unwrap returns the error that caused e, such as data.ErrLabel, or nil if e has no such cause.
 func (e *ParseError) Unwrap() error { return e.err }
 
 // Error returns the file, the line and the byte with the message. It never has a value of a record.
@@ -102,7 +102,7 @@ type Options struct {
 	// Target, unless it is nil, means that the first field of a line is a real number to be predicted (a target) and
 	// not the label of a class. It has the public bounds of the targets.
 	Target *data.TargetBounds
-	// Test is the path of a second file, whose rows become the test set. "" means that there is none: the data set
+	// Test is the path of a second file, whose rows become the test set. "" means no second file: the data set
 	// then counts as published without a separate test set.
 	Test string
 	// Unlabelled means that labels are not read, as in a file whose labels are to be predicted. All rows then have a

@@ -187,7 +187,7 @@ func (b database) add(ctx context.Context, locator fetch.Locator, f file, d *dat
 	return err
 }
 
-// checkPacked verifies a file whose digest is that of the compressed file.
+// checkPacked verifies a file that has the digest of the compressed file.
 func (b database) checkPacked(path, want string) error {
 	if !b.packed {
 		return nil

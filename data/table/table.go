@@ -83,7 +83,7 @@ type Options struct {
 	Test   string
 	Memory int64 // bytes that the process may use; 0 means all available memory
 	// Person is the name of the column that says whose record each row is. It is never a feature, and
-	// its fields appear in no message. "" means that there is none.
+	// its fields appear in no message. "" means that no column has persons.
 	Person string
 	// Kept receives the text of some columns. nil means none.
 	Kept *Kept
@@ -103,7 +103,7 @@ type Kept struct {
 	Rows  [][]string // set by ParseFile: the fields of each row of the data set, in the order of Names
 }
 
-// Is reports whether path, the name of a file, is that of a table: whether it ends in .csv or .tsv, possibly followed
+// Is reports whether path, the name of a file, means a table: whether it ends in .csv or .tsv, possibly followed
 // by the ending of a compressed file. For a zip archive, pass the name of the file in it.
 func Is(path string) bool {
 	end := kind(path)
