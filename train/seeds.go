@@ -69,8 +69,8 @@ func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared
 
 // PlannedOfSeeds returns a privacy guarantee that holds for each of several planned runs of the spec, for example
 // those whose mean a figure shows. The runs have consecutive seeds, beginning with the spec's own, and seeds ≥ 1 is
-// their number. The guarantee covers the run with the largest ε, and so the others: see [Source.Costliest]. It is not the ε of all
-// runs together.
+// their number. The guarantee covers the run with the largest ε, and so the others: see [Source.Costliest]. It is not
+// the ε of all runs together.
 func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (claim.Report, error) {
 	p, err := s.Costliest(ctx, spec, seeds)
 	if err != nil {
