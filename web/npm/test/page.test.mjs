@@ -239,7 +239,6 @@ async function compares(page, q, stage) {
     `--steps=${event.count}`,
     `--delta=${plan.delta}`,
     `--adjacency=${event.adjacency}`,
-    "--accuracy=1e-4",
   ]);
   for (const a of accounts) {
     near(shown[`account.${a.accountant}`], a.epsilon_upper ?? a.epsilon, `${name}: ${a.accountant}`);
