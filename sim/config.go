@@ -80,11 +80,7 @@ func (c *Config) FLOPs() float64 {
 
 // work returns about how many operations a round of the mean sample size takes.
 func (c *Config) work() float64 {
-	run := c.Run()
-	rounds, gradients := float64(run.Rounds), float64(run.Computed)
-	if c.ownSizes() {
-		rounds, gradients = c.Total()
-	}
+	rounds, gradients := c.Total()
 	return c.FLOPs() * gradients / rounds
 }
 
@@ -121,8 +117,8 @@ func (c *Config) mechanism(client int) *dp.Mechanism {
 	return &c.Mechanism
 }
 
-// ownSizes reports whether some client has other sizes than Mechanism. Config.Own may be invalid.
-func (c *Config) ownSizes() bool {
+// OwnSizes reports whether some client has other sizes than Mechanism. Config.Own may be invalid.
+func (c *Config) OwnSizes() bool {
 	return slices.ContainsFunc(c.Own, func(m dp.Mechanism) bool { return !sameSizes(m.Sizes, c.Mechanism.Sizes) })
 }
 
@@ -136,7 +132,7 @@ func sameSizes(a, b dp.Sizes) bool {
 
 // Total returns the number of rounds of all clients together, and the number of gradients that they compute.
 func (c *Config) Total() (rounds, gradients float64) {
-	if !c.ownSizes() {
+	if !c.OwnSizes() {
 		run, n := c.Run(), float64(c.Clients())
 		return n * float64(run.Rounds), n * float64(run.Computed)
 	}
@@ -150,7 +146,7 @@ func (c *Config) Total() (rounds, gradients float64) {
 // LargestSample returns the largest expected sample size (batch size) that a round can have, in records.
 func (c *Config) LargestSample() int {
 	largest := c.Adapt.largest(c.Run().Max, c.Mechanism.DatasetSize)
-	if c.ownSizes() {
+	if c.OwnSizes() {
 		for i := range c.Own {
 			largest = max(largest, c.RunOf(i).Max)
 		}

@@ -89,7 +89,7 @@ func (c *Config) frame() frame {
 		params: c.Model.NumParams(), clients: c.Clients(), rounds: c.Run().Rounds, mech: &c.Mechanism,
 		sched: c.newSchedule(&c.Mechanism), own: c.Own, momentum: float32(c.Momentum),
 	}
-	if !c.ownSizes() {
+	if !c.OwnSizes() {
 		return f
 	}
 	made := map[string]*schedule{c.Mechanism.Sizes.String(): f.sched}

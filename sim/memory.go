@@ -27,7 +27,7 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 		broadcasts = broadcastsPerClient * n
 	}
 	tau, bounded := largestLag(c.Delay)
-	if bounded && !c.ownSizes() { // a long round of a client may begin with an old broadcast
+	if bounded && !c.OwnSizes() { // a long round of a client may begin with an old broadcast
 		broadcasts = min(broadcasts-1, tau) + 1
 	}
 	// By Little's law, the mean number of messages under way is the number sent while one travels.

@@ -248,7 +248,7 @@ func (c *Config) checkClock() error {
 	down := c.Network.Travel(&c.Timing.Downlink)
 	messages := c.Network.Travel(&c.Timing.Uplink) + down
 	longest, tries := 0.0, 1.0
-	run, own := c.Run(), c.ownSizes()
+	run, own := c.Run(), c.OwnSizes()
 	for client, gradient := range c.gradientTimes() {
 		if own {
 			run = c.RunOf(client)

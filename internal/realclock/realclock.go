@@ -59,11 +59,9 @@ func Check(cfg *sim.Config) error {
 	of := *cfg
 	of.Speeds = clock.Speeds{}
 	err := of.CheckFreeRunning()
-	for i := range cfg.Own {
-		if s := cfg.Own[i].Sizes; s == nil || cfg.Mechanism.Sizes == nil || s.String() != cfg.Mechanism.Sizes.String() {
-			return errors.Join(err, fmt.Errorf("client %d: sizes = %v, must be those of all clients: a real clock has one "+
-				"number of rounds", i, s))
-		}
+	if cfg.OwnSizes() {
+		err = errors.Join(err, errors.New("clients have their own sizes, must be those of all clients: a real clock has one number "+
+			"of rounds"))
 	}
 	return err
 }

@@ -83,3 +83,24 @@ func (t *TrainFlags) Choose(
 	}
 	return t.Fill(cmd, func(string, string) train.Spec { return chosen })
 }
+
+// ChooseOwn chooses the settings that no flag gives, for trainings on a user's file with several seeds, and puts them
+// into t.Spec, which has preliminary settings. If no flag gives the noise, or if calibrate is true, the noise is the
+// least with which no seed's training costs more than [train.UsualEpsilon].
+func (t *TrainFlags) ChooseOwn(cmd *cobra.Command, source *train.Source, seeds int, calibrate bool) error {
+	p, err := source.Prepare(t.Spec)
+	if err != nil {
+		return Usage(err)
+	}
+	open := t.Open(cmd, 0)
+	open.Noise = open.Noise || calibrate
+	if err := t.Choose(cmd.Context(), cmd, p, open, train.UsualEpsilon); err != nil {
+		return Usage(err)
+	}
+	if !open.Noise {
+		return nil
+	}
+	t.Spec, err = source.CalibrateSeeds(cmd.Context(), t.Spec, seeds, train.UsualEpsilon)
+	t.Spec.TargetEpsilon = 0 // σ is already calibrated
+	return err
+}

@@ -103,9 +103,11 @@ func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	}
 	source := train.NewSource(d)
 	if cli.OwnFile(f.spec.Train.Data) {
-		if err := f.choose(cmd, source); err != nil {
+		f.train.OwnModel(cmd, d)
+		if err := f.train.ChooseOwn(cmd, source, f.spec.Seeds, false); err != nil {
 			return err
 		}
+		f.spec.Train = f.train.Spec
 	}
 	cli.SayWithoutNoise(cmd, f.spec.Train.Data, f.spec.Train.NoiseMultiplier)
 	if _, err := source.Prepare(f.spec.Train); err != nil {
@@ -156,34 +158,13 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 }
 
 // usualOfDelays returns the default settings for a model and a data set. The clients divide the records
-// of a user's file among themselves. Until choose has its number of records, the batch size is 1.
+// of a user's file among themselves. Until their number is known, the batch size is 1.
 func usualOfDelays(model, dataset string) train.Spec {
 	s := experiments.DefaultDelaySpec(model, dataset).Train
 	if cli.OwnFile(dataset) {
 		s.Partition, s.SampleSize = string(data.Shard), "1"
 	}
 	return s
-}
-
-// choose chooses the settings for a user's file that no flag gives, as train does. The noise is the
-// least with which no seed's training costs more than train.UsualEpsilon.
-func (f *delayFlags) choose(cmd *cobra.Command, source *train.Source) error {
-	f.train.OwnModel(cmd, source.Data())
-	p, err := source.Prepare(f.train.Spec)
-	if err != nil {
-		return cli.Usage(err)
-	}
-	open := f.train.Open(cmd, 0)
-	if err := f.train.Choose(cmd.Context(), cmd, p, open, train.UsualEpsilon); err != nil {
-		return cli.Usage(err)
-	}
-	f.spec.Train = f.train.Spec
-	if !open.Noise {
-		return nil
-	}
-	f.spec.Train, err = source.CalibrateSeeds(cmd.Context(), f.train.Spec, f.spec.Seeds, train.UsualEpsilon)
-	f.spec.Train.TargetEpsilon = 0 // σ is already calibrated
-	return err
 }
 
 // scaledClock returns an error for a --time-scale with a runner that has no real clock.

@@ -15,7 +15,6 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/experiments"
-	"proactivedp/internal/bounded"
 	"proactivedp/internal/message"
 	"proactivedp/internal/results"
 	"proactivedp/train"
@@ -88,27 +87,22 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 		return nil, nil, err
 	}
 	o.flags.OwnModel(cmd, d)
-	source := train.NewSource(d)
-	p, err := source.Prepare(o.flags.Spec)
-	if err != nil {
-		return nil, nil, cli.Usage(err)
-	}
-	n := p.Config.Mechanism.DatasetSize
-	open := o.flags.Open(cmd, 0)
-	open.Noise = true // figures other than the ε sweep have the noise for UsualEpsilon
-	if err := o.flags.Choose(cmd.Context(), cmd, p, open, train.UsualEpsilon); err != nil {
-		return nil, nil, cli.Usage(err)
-	}
 	o.spec = o.flags.Spec
 	name := o.name(out)
 	if redraw {
 		seeds = cmp.Or(o.seedsOf(out, name), o.seedsOf(out, "own-"+name), seeds)
 	}
-	if o.spec, err = source.CalibrateSeeds(cmd.Context(), o.flags.Spec, seeds, train.UsualEpsilon); err != nil {
+	source := train.NewSource(d)
+	// Figures other than the ε sweep have the noise for UsualEpsilon.
+	if err := o.flags.ChooseOwn(cmd, source, seeds, true); err != nil {
 		return nil, nil, err
 	}
-	o.spec.TargetEpsilon = 0 // σ is already calibrated
-	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, seeds, o.epsilons, name)
+	o.spec = o.flags.Spec
+	p, err := source.Prepare(o.spec)
+	if err != nil {
+		return nil, nil, cli.Usage(err)
+	}
+	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, p.Config.Mechanism.DatasetSize, seeds, o.epsilons, name)
 	return figures, d, err
 }
 
@@ -138,9 +132,6 @@ func (o *ownFigures) name(out string) string {
 	}
 }
 
-// maxManifest bounds a manifest that is read, in bytes.
-const maxManifest = 16 << 20
-
 // made is the part of a figure's manifest that says how it was made.
 type made struct {
 	Command string `json:"command"`
@@ -148,10 +139,10 @@ type made struct {
 }
 
 // readMade reads the manifest of the ε sweep in out whose name begins with name. It returns false if there is no
-// manifest: a file that is none is refused later, when figures are written.
+// valid manifest: a damaged one is refused later, when figures are written.
 func readMade(out, name string) (made, bool) {
 	var m made
-	text, err := bounded.File(filepath.Join(out, name+"-epsilon", results.ManifestFile), maxManifest)
+	text, err := results.ManifestText(out, name+"-epsilon")
 	is := err == nil && json.Unmarshal(text, &m) == nil
 	return m, is
 }
