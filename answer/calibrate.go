@@ -20,8 +20,8 @@ type CalibrateQuestion struct {
 	Accuracy float64 `json:"accuracy,omitempty"`
 }
 
-// Calibration is the answer to a [CalibrateQuestion]: the number that was asked for, the ε of the training with this
-// number, and the privacy statement.
+// Calibration is the answer to a [CalibrateQuestion]: the number that was asked for, and the ε of the training with
+// this number. Statement is the privacy statement: ε and all its conditions in words, ready to publish.
 type Calibration struct {
 	*plan.Calibration
 	Statement string `json:"statement"`

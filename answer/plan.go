@@ -11,8 +11,8 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// MaxPoints is the largest value of PlanQuestion.Points, which is roughly how many rows the table of batch sizes and
-// noise that plan.Plan.Frontier makes should have.
+// MaxPoints is the largest value of PlanQuestion.Points, the approximate number of rows of a table that is made on
+// request (see plan.Plan.Frontier). Each row has a batch size and the least noise with which it meets the budget.
 const MaxPoints = plan.MaxPoints
 
 // PlanQuestion asks for a plan, by the fields of plan.Request, and on request for more information about it. [Solve]
@@ -21,9 +21,9 @@ type PlanQuestion struct {
 	plan.Request
 	// Sizes lists batch sizes to compare within the same budget, instead of SampleSize; see plan.Compare.
 	Sizes []int `json:"sizes,omitempty"`
-	// Tight says whether to compare the plan with what the accountant pld, the tightest one, proves: the ε of the
-	// plan, and the batch size and noise that its budget allows (plan.Plan.Tight). A good batch size is then also
-	// recommended (plan.Plan.Recommended).
+	// Tight asks for two additions. plan.Plan.Tight has the ε that the tightest accountant, pld, proves for the plan,
+	// and the largest batch size and the least noise for which pld proves that the budget is met. It shows how much a
+	// plan by the paper's theorem wastes. plan.Plan.Recommended has a good batch size, if the plan is not by the theorem.
 	Tight bool `json:"tight,omitempty"`
 	// Points is about the number of rows of a table with the least noise for several batch sizes (see
 	// plan.Plan.Frontier), in [2, MaxPoints]. 0 means no table.

@@ -32,8 +32,9 @@ type TradeoffQuestion struct {
 	// Delta is the δ in (0, 1) at which ε is computed. One of the curves shows what this single pair (ε, δ)
 	// guarantees.
 	Delta float64 `json:"delta"`
-	// Target is the ε, in (0, 0.5), for which a curve is made from Theorem Main of the Proactive DP paper (package
-	// dp/closedform). 0 means the ε that closedform.Epsilon returns for the noise multiplier of the rounds and Delta.
+	// Target is an ε in (0, 0.5) for the curve by Theorem Main of the Proactive DP paper. The theorem proves (ε, δ) for
+	// trainings with enough noise and rounds (package dp/closedform). The curve holds for every number of rounds that is
+	// enough for ε = Target. 0 means the ε that closedform.Epsilon returns for Delta and the rounds' noise multiplier.
 	Target float64 `json:"target,omitempty"`
 	Points int     `json:"points,omitempty"` // number of points of a curve, in [3, 100000], in JSON at most 2001; 0 means 101
 	// Epsilons is the number of values of ε at which pld computes δ, in [2, 1000]; 0 means 200. More give a better
@@ -61,8 +62,8 @@ type Tradeoff struct {
 	// Mu is the parameter μ of the curve G_μ by Gaussian differential privacy (package gdp). It is nil if that curve
 	// is left out.
 	Mu *float64 `json:"mu"`
-	// TargetEpsilon is the ε for which the curve of the Proactive DP paper's Theorem Main is made; 0 if that curve is
-	// left out.
+	// TargetEpsilon is the ε for which the curve by the Proactive DP paper's Theorem Main is made (see
+	// TradeoffQuestion.Target); 0 if that curve is left out.
 	TargetEpsilon float64        `json:"target_epsilon"`
 	Curves        []CurveSummary `json:"curves"` // a few numbers for each of Lines
 	LeftOut       []LeftOut      `json:"left_out"`
@@ -74,8 +75,9 @@ type Tradeoff struct {
 	events []dp.Event
 }
 
-// Curves is a [Tradeoff] as the function [JSON] returns it: with the points of its curves (Lines), and what the curve
-// that pld certifies means for an attacker (Odds).
+// Curves is a [Tradeoff] as the function [JSON] returns it: with the points of its curves (Lines), and with Odds, which
+// says how many of the people in the data an attacker can recognise at most, by the curve that the accountant pld
+// proves.
 type Curves struct {
 	*Tradeoff
 	Odds  *Odds           `json:"odds,omitempty"`
@@ -117,10 +119,16 @@ func (q TradeoffQuestion) Validate() error {
 		dp.CheckCount("epsilons", cmp.Or(q.Epsilons, profile.Epsilons), 2, mostEpsilons), dp.CheckEvents(q.Events))...)
 }
 
-// Compare answers a [TradeoffQuestion] with several curves: those that the accountant pld certifies, that of the
-// single pair (ε, δ), that of Gaussian differential privacy (package gdp) and that of Theorem Main of the Proactive
-// DP paper (package dp/closedform). If one of the last two has no proof for these rounds, its curve is left out, and
-// Tradeoff.LeftOut has the reason. If pld has none, Compare returns an error that wraps dp.ErrNotCovered.
+// Compare answers a [TradeoffQuestion] with several curves for the same rounds:
+//
+//   - one or two curves by the accountant pld: a bound below the true curve and, if pld proves one, a bound above it;
+//   - the curve that follows from (ε, δ) by itself, for the δ of the question;
+//   - the curve of Gaussian differential privacy (package gdp);
+//   - the curve by Theorem Main of the Proactive DP paper, which proves (ε, δ) for trainings with enough noise and
+//     rounds (package dp/closedform).
+//
+// If the method of one of the last two has no proof for these rounds, its curve is left out, and Tradeoff.LeftOut has
+// the reason. If pld proves no ε for them, Compare returns an error that wraps dp.ErrNotCovered.
 func Compare(ctx context.Context, q TradeoffQuestion) (*Tradeoff, error) { return q.compare(ctx) }
 
 // compare is Compare with additional points at the α of others.

@@ -16,8 +16,8 @@ type Alarm struct {
 
 // Alarms makes the given number of audits (at least 1) and returns what raised an alarm in each of them. Use it to
 // measure how often audits find the planted fault o.Fault or, with NoFault, how often they raise a false alarm. The
-// audits have the seeds o.Seed, o.Seed+1 and so on. An audit ends as soon as it finds a fault without knowing the
-// seeds.
+// audits have the seeds o.Seed, o.Seed+1 and so on. An audit ends at its first alarm from the messages that an
+// adversary sees. A check that also uses the seeds, which an adversary does not know, does not end it.
 func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	if audits < 1 {
 		return nil, fmt.Errorf("audits = %d, must be at least 1", audits)

@@ -145,8 +145,9 @@ func (f Fault) About() string { return f.described().about }
 // size.
 func (f Fault) Unit() string { return f.described().unit }
 
-// Sizes returns the sizes of the fault that the survey of faults tries (package experiments). The first is the
-// easiest to find, and the default of Options.FaultSize. Sizes returns nil if the fault has no size.
+// Sizes returns the sizes with which package experiments plants the fault to measure how small a fault the audit still
+// finds. The first size is the easiest to find, and the default of Options.FaultSize. Sizes returns nil if the fault
+// has no size.
 func (f Fault) Sizes() []float64 { return slices.Clone(f.described().sizes) }
 
 // Faults returns the names of all faults, beginning with NoFault, the correct mechanism.

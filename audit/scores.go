@@ -275,8 +275,9 @@ func (s Scores) counted(c choice, ranked []bool) OneRun {
 // DrawCanaries prepares an audit of your own training: it tosses a fair coin for each of n canaries (extra records),
 // n in [MinCanaries, MaxCanaries], with random numbers from root (a seed or a secret). It writes the results as CSV
 // with the columns id, from 0 to n - 1, and member, 0 or 1. Call it before the training, and add the members, and
-// only them, to the training data. Afterwards add a column score, and audit the file with [ReadScores] and
-// [Scores.Audit].
+// only them, to the training data. Afterwards add a column score: for each canary a number that you compute from the
+// trained model, larger if the canary is more likely a member, such as the negative loss. Then audit the file with
+// [ReadScores] and [Scores.Audit].
 func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
 	if n < MinCanaries || n > MaxCanaries {
 		return fmt.Errorf("canaries = %d, must be in [%d, %d]", n, MinCanaries, MaxCanaries)

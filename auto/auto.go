@@ -57,8 +57,9 @@ const (
 	// spent budget.
 	Paper Strategy = "paper"
 	// PaperTarget is like Paper, but the batch size of a stage is the largest that the theorem allows for the
-	// client's target epsilon, not for the ε that the theorem gives for the chosen σ, which may be smaller. This is
-	// how the paper's text describes its calculator. By the theorem, no second stage is then possible.
+	// client's target epsilon, not for the ε that the theorem gives for the chosen σ, which may be smaller. The text
+	// of the paper plans so (its "DP calculator"). By the theorem, such a stage usually uses up the whole budget, so
+	// that no second stage is possible.
 	PaperTarget Strategy = "paper-target"
 	// Tight takes the best training that the accountant of package dp/pld proves to be within the budget: a batch
 	// size s and a number of rounds T with nearly the largest s√T/σ (the size of the summed gradients compared with
@@ -106,7 +107,7 @@ type Client struct {
 }
 
 // Task is the input of [Run]. It asks for a model that reaches the target accuracy of every client within the
-// client's privacy budget. [NewTask] makes one from a standard training.
+// client's privacy budget. [NewTask] makes one from the settings of any training.
 type Task struct {
 	// Spec is the training: model, data, partition, held-out records, seed. NoiseMultiplier and Run must be 0,
 	// because the loop finds the noise, and numbers the runs of all stages and clients so that no two draw the same
@@ -128,10 +129,11 @@ type Task struct {
 // mostPlanned limits Task.Stages: the first of more stages would use less than [leastShare].
 const mostPlanned = 6
 
-// NewTask returns a task for the given clients. spec is a training with any number of clients, usually a standard
-// one. NewTask adapts a copy of it: it sets the number of clients to len(clients), and changes the number of
-// gradients of each client so that all clients together compute as many as before. It adapts the schedule of step
-// sizes to the new number of rounds of a client, and sets the noise multiplier to 0.
+// NewTask returns a task for the given clients. spec is a training with any number of clients, for example that of an
+// experiment of the paper, which has five. NewTask adapts a copy of spec: it sets the number of clients to
+// len(clients), and changes the number of gradients of each client so that all clients together compute as many as
+// before. It adapts the schedule of step sizes to the new number of rounds of a client, and sets the noise multiplier
+// to 0.
 func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 	share := float64(max(1, len(clients))) / float64(spec.Clients)
 	spec.NoiseMultiplier, spec.Clients = 0, len(clients)

@@ -87,11 +87,13 @@ type Privacy struct {
 	Statement    string          `json:"statement"`
 }
 
-// AccountReport says how much of one [Account], the privacy budget of some clients' records, is spent.
+// AccountReport says how much of one [Account], the privacy budget of some clients' records, is spent. EpsilonUpper is
+// the ε to publish: that of the whole budget, even if only a part is spent. A smaller ε is not proved if results
+// decide how much is spent.
 type AccountReport struct {
 	Account
 	EpsilonUpper float64      `json:"epsilon_upper"`
-	Used         float64      `json:"used"` // fraction of the budget that is spent, rounded
+	Used         float64      `json:"used"` // fraction of the budget that is spent; 0 or 1 if Account.Once
 	Releases     []dp.Release `json:"releases"`
 }
 

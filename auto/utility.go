@@ -28,9 +28,10 @@ type Probe struct {
 	Trials pool.Options // how the probe runs its trainings, and where it stores their results
 }
 
-// Graph says what [Probe.Utility] tries for the strategies Paper and PaperTarget. As in the paper, it trains a model
-// without noise for each clipping norm C in Clips, adds noise N(0, C²σ²) to the model's parameters for each σ in
-// Sigmas, and measures the accuracy that is left.
+// Graph has the settings of the paper's utility graph, the accuracy of a model against noise. [Probe.Utility] computes
+// it only for the strategies Paper and PaperTarget, which plan by the paper's theorem. As in the paper, it trains a
+// model without noise for each clipping norm C in Clips, adds noise N(0, C²σ²) to the model's parameters for each σ
+// in Sigmas, and measures the accuracy that is left.
 type Graph struct {
 	Clips, Sigmas []float64
 	Draws         int // number of times that the noise is drawn for each C and σ, for a mean accuracy

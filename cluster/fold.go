@@ -21,7 +21,7 @@ type Refusal string
 
 // These are the reasons to refuse a message. They show a fault or an attack: honest clients send no such message,
 // with one exception. By chance, noise can make an update TooLong. The probability that this happens in a whole run
-// is at most 10⁻¹².
+// is at most 10⁻¹². An update that is too long for one message of the broker is sent in several messages, its parts.
 const (
 	// NoUpdate is for a message that is damaged or not in this package's format, or for an automatic answer of the
 	// broker.
@@ -33,7 +33,7 @@ const (
 	// OutOfRange is for an update with the number of a client, a round or a global model, or a size, that the run
 	// cannot have.
 	OutOfRange   Refusal = "out of range"
-	OtherVector  Refusal = "other vector"   // parts that do not belong to one update
+	OtherVector  Refusal = "other vector"   // parts of one round that do not belong to the same update
 	NotFinite    Refusal = "not finite"     // an update with NaN or an infinity
 	TooLong      Refusal = "norm too large" // an update whose norm is larger than clipping, batch size and noise allow
 	FromExpelled Refusal = "expelled"       // a message from a client that was expelled
