@@ -11,8 +11,9 @@ import (
 // with the canary and in runs without it. Over says in which of them it should occur more often.
 type Test struct {
 	Statistic string `json:"statistic"`
-	// Over is "with/without" or "without/with": the runs of the numerator and of the denominator, with or without the
-	// canary. The bound on ε is about the logarithm of the ratio of how often the event occurs in them.
+	// Over is "with/without" if the event should occur more often in the runs with the canary than in those without it,
+	// and otherwise "without/with". The first word names the runs of the numerator, the second those of the denominator:
+	// the bound on ε is about the logarithm of the ratio of how often the event occurs in them.
 	Over      string  `json:"over"`
 	Event     string  `json:"event"`
 	Threshold float64 `json:"threshold"`

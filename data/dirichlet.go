@@ -26,7 +26,7 @@ const (
 // proportions, among the classes that still have rows.
 //
 // Use it for simulations only. Which client gets a record depends on the labels of all records, and ε does not cover
-// this. The paper's theory assumes that the data of all clients have the same distribution.
+// this. The theory of the Proactive DP paper assumes that the data of all clients have the same distribution.
 func Dirichlet(alpha float64) Partition {
 	return Partition(dirichlet + strconv.FormatFloat(alpha, 'g', -1, 64))
 }

@@ -218,8 +218,8 @@ type Partition string
 
 // These are the partitions without a parameter. Dirichlet makes the others.
 const (
-	// Replicate gives every client the whole training set instead of a separate part, as in the paper's experiments.
-	// So every client uses every record, and the ε of a record counts the rounds of all clients.
+	// Replicate gives every client the whole training set instead of a separate part, as in the experiments of the
+	// Proactive DP paper. So every client uses every record, and the ε of a record counts the rounds of all clients.
 	Replicate Partition = "replicate"
 	// Shard deals the rows at random into disjoint parts of equal size, one for each client. So the ε of a record
 	// counts only the rounds of one client. With n clients, up to n−1 rows are left over and not used.
