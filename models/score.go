@@ -87,8 +87,8 @@ func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluat
 }
 
 // EvaluateLoss returns the results of both [Evaluate] and m.Loss, the mean loss, for the model m at params on the
-// batch b. If m is a [Network] and the batch has at most 2²⁵ logits (examples times classes), this takes only one
-// pass over the batch instead of two.
+// batch b. scratch must come from m.NewScratch. If m is a [Network] and the batch has at most 2²⁵ logits (examples
+// times classes), this takes only one pass over the batch instead of two.
 func EvaluateLoss(m Model, params []float32, b data.Batch, scratch Scratch) (e *Evaluation, loss float64) {
 	n, ok := m.(*Network)
 	if !ok || b.Len() > mostLogits/n.net.Classes() {
@@ -114,8 +114,8 @@ func largest(z []float64, b data.Batch) []int32 {
 }
 
 // EvaluateLogits does the same as [Evaluate] for predictions that were computed before. predicted has the class that
-// a model predicts for each example of b, and z the logits of all classes (see [Scorer]). If z is nil, LogLoss and
-// AUC are nil.
+// a model predicts for each example of b. z has the logits: z[i·K+k] is that of class k of K for example i, as
+// [Scorer] writes them. If z is nil, LogLoss and AUC are nil.
 func EvaluateLogits(z []float64, predicted []int32, b data.Batch) *Evaluation {
 	e := confusion(predicted, b)
 	if len(z) == 0 {
@@ -399,9 +399,10 @@ func (m Metric) Check(model Model, d *data.Dataset) error {
 	return nil
 }
 
-// Of returns the value of the metric for the model at params on the batch b. Call [Metric.Check] before. The value is
-// 0 where the metric is not defined: for an empty batch, for scores that are NaN, and, for the AUC and the recall, if
-// all labels are equal.
+// Of returns the value of the metric for the model at params on the batch b. Call [Metric.Check] before. scratch must
+// come from model.NewScratch. The value is 0 where the metric is not defined: for an empty batch; for the AUC and the
+// recall at a precision, if a score is NaN or if there are more than 2²⁵ logits (examples times classes); for the
+// AUC, if all labels are equal; for the recall, if no record is of class 1; and for r2, if all targets are equal.
 func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch) float64 {
 	if m.Regression() {
 		return EvaluateRegression(Predictions(model.(Scorer), params, b, scratch), b).of(m) // see Check
