@@ -19,12 +19,13 @@ import (
 // rounding can change the sum, and clips each example below C by that amount.
 type Bounded interface {
 	Model
-	// WideGradSum does the same as [Model.ClippedGradSum], but returns the sum in float64, as the proof of its
-	// sensitivity needs it: sum has the length d. If one record is removed from a batch, and the others keep their
-	// numbers (the rows of the data set in Batch.Rows), the norm of the difference of the two sums is at most clip,
-	// for all params and data. If one record is replaced, it is at most 2·clip. For a finite clip, the order of the
-	// examples in a batch does not change a bit of the result. clip must be +Inf, which clips nothing, or in
-	// [dp.MinScale, dp.MaxScale]. A batch larger than MaxSample, or than a smaller limit of the model, is an error.
+	// WideGradSum does the same as [Model.ClippedGradSum], but returns the sum in float64, because its sensitivity is
+	// proved before any rounding to float32: sum has the length d. If one record is removed from a batch, the norm of
+	// the difference of the two sums is at most clip, for all params and data. This holds if the other records keep
+	// their row numbers, which are in Batch.Rows, because a model may group records by row number before it adds
+	// them. If one record is replaced, the norm is at most 2·clip. For a finite clip, the order of the examples in a
+	// batch does not change a bit of the result. clip must be +Inf, which clips nothing, or in [dp.MinScale,
+	// dp.MaxScale]. A batch larger than MaxSample, or than a smaller limit of the model, is an error.
 	WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error
 	// Shade returns ρ, the part of the clipping norm C that is reserved for rounding errors: each example is clipped
 	// to C/(1+ρ), so that the sum with its rounding errors stays within C. ρ is in [0, MaxShade] and does not depend
@@ -33,8 +34,8 @@ type Bounded interface {
 }
 
 // Adder is a Bounded model that can add its sum of clipped gradients directly to a vector that already holds the
-// noise. This is faster than WideGradSum, because the sum itself need not be stored. [Sums] uses it where a model has
-// it.
+// noise. This is faster than WideGradSum, because the sum itself need not be stored. [Sums.AddGradSum], with which a
+// training adds them, calls this method if the model has it.
 type Adder interface {
 	Bounded
 	// AddGradSum adds the sum that WideGradSum computes to u, of length d, in float64, and rounds the result to
@@ -51,10 +52,10 @@ type Reader interface {
 	Ahead(b data.Batch)
 }
 
-// Sensitivity returns text for the privacy statement of a run, without the subject of its sentence, which is the sum
-// of clipped gradients of m. For a [Bounded] model it begins with "changes by at most C if a record is added or
-// removed, including rounding", and then says how the gradients are clipped. For other models it says that ε assumes
-// that rounding changes nothing.
+// Sensitivity returns text for the privacy statement of a run, which follows the words "each sum", meaning the sum of
+// clipped gradients of m for a batch. For a [Bounded] model it begins with "changes by at most C if a record is added
+// or removed, including rounding", and then says how the gradients are clipped. For other models it says that the
+// effect of rounding has no bound, and that ε assumes that rounding changes nothing.
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {

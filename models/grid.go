@@ -37,8 +37,9 @@ const (
 	mantissa = 1<<52 - 1
 )
 
-// Round returns the multiple of the grid's unit that is nearest to x, a coordinate of a clipped gradient. |x| must be
-// at most 2^24·C for the clipping norm C.
+// Round returns the multiple of the grid's unit that is nearest to x, a coordinate of a clipped gradient or of a part
+// of one. |x| must be at most 2^24·C for the clipping norm C: above that, Round, which adds a large constant and
+// subtracts it again, would return a wrong number. Sums have a lower limit, 16·C for each x: see [Grid].
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }
 
 // AddRows adds rows of a matrix x, each multiplied by a factor, to one or more sums. Use it if gradients are

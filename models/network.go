@@ -41,7 +41,8 @@ var _ interface {
 type Stochastic interface {
 	Model
 	// Draw says that later sums of gradients with this scratch take their random numbers from s, in order. After
-	// Draw(scratch, nil), and for a new scratch, nothing is random: the whole network has this gradient.
+	// Draw(scratch, nil), and for a new scratch, nothing is random: no unit is removed, and the gradients are those
+	// of the whole network.
 	Draw(scratch Scratch, s *rng.Stream)
 }
 
@@ -59,8 +60,9 @@ func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net,
 func (m *Network) ClipsAutomatically() bool { return m.automatic }
 
 // WithPrecision returns a network like m that multiplies numbers with precision p, such as nn.BF16, which is faster
-// than float32 but less exact: see nn.Net.WithPrecision. It returns an error if p is unknown, or if p is nn.BF16x3
-// and no matrix product of this network would be faster with it.
+// than float32 on some processors but less exact: see nn.Net.WithPrecision. It returns an error if p is unknown. It
+// also does for nn.BF16x3, which speeds up only products that are computed with matrix tiles (AMX instructions), if
+// this network has no such product.
 func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	net, err := m.net.WithPrecision(p)
 	if err != nil {
@@ -128,8 +130,8 @@ func (m *Network) NewScratch() Scratch {
 	return s
 }
 
-// Draw sets s as the source of dropout for later sums of gradients with this scratch: see [Stochastic]. nil turns
-// dropout off, as for evaluation. A network without dropout layers ignores it.
+// Draw sets s as the source of random numbers for dropout in later sums of gradients with the working memory scratch:
+// see [Stochastic]. nil turns dropout off, as for evaluation. A network without dropout layers ignores it.
 func (m *Network) Draw(scratch Scratch, s *rng.Stream) { scratch.(*networkScratch).dropout = s }
 
 // Shade returns [nn.Rounding], a bound on the rounding errors of a sum of clipped gradients, as a fraction of the
@@ -137,7 +139,7 @@ func (m *Network) Draw(scratch Scratch, s *rng.Stream) { scratch.(*networkScratc
 func (m *Network) Shade() float64 { return nn.Rounding }
 
 // ClippedGradSum sets sum, of length d, to the sum of the gradients of the examples in b at params, each clipped to
-// the norm clip, in float32: see [Model].
+// the norm clip, in float32: see [Model]. scratch is working memory from NewScratch.
 func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	if s.wide == nil {
@@ -146,9 +148,10 @@ func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float
 	return Narrow(m, sum[:m.NumParams()], s.wide, params, b, clip, s)
 }
 
-// WideGradSum does the same as [Network.ClippedGradSum] with these arguments, but in float64, with a proven bound on
-// its rounding errors: see [Bounded]. With clip = +Inf it does not clip, and computes no norms. A finite clip must be
-// at least nn.LeastNorm, and a batch may have at most nn.MaxBatch records; otherwise it returns an error.
+// WideGradSum does the same as [Network.ClippedGradSum] with these arguments, but returns the sum in float64, with a
+// proven bound on its rounding errors, as a release needs it: see [Bounded]. With clip = +Inf it does not clip, and
+// computes no norms. A finite clip must be at least nn.LeastNorm, and a batch may have at most nn.MaxBatch records;
+// otherwise it returns an error.
 func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)
@@ -159,7 +162,7 @@ func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, cli
 }
 
 // AddGradSum adds the sum that [Network.WideGradSum] computes from the other arguments to u, of length d, which
-// usually holds the noise of a round: see [Adder].
+// usually holds the noise of a round. This is faster than to compute the sum and add it: see [Adder].
 func (m *Network) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)

@@ -81,8 +81,9 @@ func (r *Rows) of(d *data.Dataset) bool {
 // numbers that a vector instruction of the processor handles.
 func (r *Rows) Columns() int { return r.columns }
 
-// Squares returns ‖x‖², the squared norm of the row with the given number, which was computed by NewRows. With it, a
-// linear model knows the norm of a gradient without computing the gradient.
+// Squares returns ‖x‖², the squared norm of the row x with the given number, which was computed by NewRows. A linear
+// model without a penalty has the gradient a·(x, 1), where a depends on the prediction. So Squares gives the
+// gradient's norm, |a|·√(‖x‖² + 1), without the gradient.
 func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 
 // Parameters copies the weights at the start of params, one for each feature of the data set, to w, and sets the rest

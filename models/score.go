@@ -37,8 +37,9 @@ type Evaluation struct {
 	// LogLoss is the mean of −ln of the probability of the right class. It is nil if the model is not a
 	// Scorer or if the value is not finite.
 	LogLoss *float64
-	// AUC is the area under the ROC curve. It is nil if the model is not a Scorer, if all labels are equal,
-	// or if a score is NaN.
+	// AUC is the area under the ROC curve. With several classes, it is the mean of the areas of the classes that have
+	// records, each class against all others. It is nil if the model is not a Scorer, if all labels are equal, or if
+	// a score is NaN.
 	AUC *float64
 }
 
@@ -86,8 +87,8 @@ func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluat
 }
 
 // EvaluateLoss returns the results of both [Evaluate] and m.Loss, the mean loss, for the model m at params on the
-// batch b. If m is a [Network] and the batch has at most 2²⁵ logits (examples times classes), this takes only one
-// pass over the batch instead of two.
+// batch b. scratch must come from m.NewScratch. If m is a [Network] and the batch has at most 2²⁵ logits (examples
+// times classes), this takes only one pass over the batch instead of two.
 func EvaluateLoss(m Model, params []float32, b data.Batch, scratch Scratch) (e *Evaluation, loss float64) {
 	n, ok := m.(*Network)
 	if !ok || b.Len() > mostLogits/n.net.Classes() {
@@ -113,8 +114,8 @@ func largest(z []float64, b data.Batch) []int32 {
 }
 
 // EvaluateLogits does the same as [Evaluate] for predictions that were computed before. predicted has the class that
-// a model predicts for each example of b, and z the logits of all classes (see [Scorer]). If z is nil, LogLoss and
-// AUC are nil.
+// a model predicts for each example of b. z has the logits: z[i·K+k] is that of class k of K for example i, as
+// [Scorer] writes them. If z is nil, LogLoss and AUC are nil.
 func EvaluateLogits(z []float64, predicted []int32, b data.Batch) *Evaluation {
 	e := confusion(predicted, b)
 	if len(z) == 0 {
@@ -321,8 +322,9 @@ func (s scoredList) recallAt(precision float64) (recall float64, ok bool) {
 }
 
 // Metric is a number by which models are compared, such as accuracy or R². The zero value is the accuracy;
-// [ParseMetric] makes the others. Metrics of classifiers are in [0, 1], and larger is better. Metrics of regression
-// have other ranges: see [Metric.Smaller].
+// [ParseMetric] makes the others. Metrics of classifiers are in [0, 1], and larger is better. For models of
+// regression, R² is at most 1, and larger is better; rmse and mae are errors in the unit of the targets, and smaller
+// is better.
 type Metric struct {
 	name      string
 	precision float64 // of recallMetric
@@ -397,9 +399,10 @@ func (m Metric) Check(model Model, d *data.Dataset) error {
 	return nil
 }
 
-// Of returns the value of the metric for the model at params on the batch b. Call [Metric.Check] before. The value is
-// 0 where the metric is not defined: for an empty batch, for scores that are NaN, and, for the AUC and the recall, if
-// all labels are equal.
+// Of returns the value of the metric for the model at params on the batch b. Call [Metric.Check] before. scratch must
+// come from model.NewScratch. The value is 0 where the metric is not defined: for an empty batch; for the AUC and the
+// recall at a precision, if a score is NaN or if there are more than 2²⁵ logits (examples times classes); for the
+// AUC, if all labels are equal; for the recall, if no record is of class 1; and for r2, if all targets are equal.
 func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch) float64 {
 	if m.Regression() {
 		return EvaluateRegression(Predictions(model.(Scorer), params, b, scratch), b).of(m) // see Check
@@ -510,9 +513,10 @@ func (m Metric) Rows(counts []int) int {
 //   - AUC A: A(1−A)/n, where n is the number of records of the rarer class (Birnbaum and Klose, "Bounds for the
 //     variance of the Mann-Whitney statistic", 1957). With several classes, the AUC is a mean of areas, one for each
 //     class against the rest. Its standard deviation is at most the mean of theirs.
-//   - F1, here F: consider the records that belong to the class or are predicted as it. The fraction J = F/(2−F) of
-//     them is both, and J is binomial. F = 2J/(1+J), so its variance is about (dF/dJ)²·J(1−J)/n = F(1−F)(2−F)²/2n
-//     (with F replaced by its tangent).
+//   - F1, here F: about F(1−F)(2−F)²/2n. Of the records that belong to the class or are predicted as it, the fraction
+//     J = F/(2−F) is both. These are at least n records, so the binomial variance of J is at most J(1−J)/n. F is
+//     2J/(1+J), and a small change of J changes F by dF/dJ times as much (the delta method), so the variance of F is
+//     about (dF/dJ)² times that of J.
 //   - Recall R at a precision: 4R(1−R)/n. The binomial variance R(1−R)/n would be too small, because the threshold of
 //     the scores is chosen on the same records. The factor 4 is an estimate and no bound: if the precision hardly
 //     depends on the threshold, the variance is larger.
@@ -536,8 +540,9 @@ const Quantile = 1.645
 // Margin returns how far the metric's value of a model can be off because it was measured on few records: [Quantile]
 // times the standard deviation of the value, see [Metric.Variance]. So a value that is above a target by more than
 // Margin shows with about 95 % confidence that the target is reached. rows is the result of [Metric.Rows] for the
-// records. If it is 0, no record counts for the metric, and Margin returns 0. The margin is not known for metrics of
-// regression. For them Margin returns NaN if rows is above 0: use [Metric.SamplingErrors].
+// records. If rows is 0, the records measure nothing (for example no record is of class 1, of which f1 is measured),
+// and Margin returns 0. The margin is not known for metrics of regression. For them Margin returns NaN if rows is
+// above 0: use [Metric.SamplingErrors].
 func (m Metric) Margin(value float64, rows int) float64 {
 	if rows < 1 {
 		return 0

@@ -29,12 +29,13 @@ type ReLU struct{}
 // Tanh is the activation tanh(x), the hyperbolic tangent.
 type Tanh struct{}
 
-// MaxPool is a layer that halves the height and width of each channel: it outputs the largest value of each 2×2
-// window, without overlap. If several values of a window are equal, the derivative goes only to the first one.
+// MaxPool is a layer that halves the height and width of each channel, which must be even: it outputs the largest
+// value of each 2×2 window, without overlap. If several values of a window are equal, the derivative goes only to the
+// first one.
 type MaxPool struct{}
 
-// AvgPool is a layer that halves the height and width of each channel: it outputs the mean of each 2×2 window,
-// without overlap.
+// AvgPool is a layer that halves the height and width of each channel, which must be even: it outputs the mean of
+// each 2×2 window, without overlap.
 type AvgPool struct{}
 
 // Dropout is a layer that sets each feature to 0 with probability Rate and divides the others by 1−Rate (N.

@@ -3,8 +3,8 @@ package nn
 import "fmt"
 
 // Precision says how exactly the numbers of a network are multiplied. Float32 is the default. BF16 rounds them to
-// bfloat16, and BF16x3 represents each by two bfloat16: these are less exact, and faster on some processors. Choose
-// one with [Net.WithPrecision].
+// bfloat16. BF16x3 represents each number by two bfloat16, and a product of two numbers by three products of these
+// parts. Both are less exact, and faster on some processors. Choose one with [Net.WithPrecision].
 type Precision string
 
 const (

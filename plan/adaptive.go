@@ -149,8 +149,9 @@ func (p *Next) History() History {
 // History returns the planned rounds together with a Rényi filter: a privacy budget that limits these rounds and all
 // rounds that are chosen later, from their results (see [rdp.Filter]). Save it with [History.WriteJSON] before the
 // first round, so that it is on record that the budget was fixed beforehand. budget is the ε of the filter, in [1e-8,
-// 1e4]; its δ is the δ of the plan. orders are its Rényi orders; if the list is empty, the filter has the
-// [rdp.PlannedOrder] of the planned rounds.
+// 1e4]; its δ is the δ of the plan. orders are its Rényi orders, at which it adds up the costs of rounds. If the list
+// is empty, the filter has one order, [rdp.PlannedOrder]: with it the planned rounds can be repeated most often
+// within the budget.
 //
 // History returns an error if the plan has no run. If the budget is too small for the run, the error is a
 // [*BudgetError], which gives the least ε that is enough.
@@ -187,7 +188,7 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 // see [rdp.Filter]) is too small for the planned run.
 type BudgetError struct {
 	Budget float64 // the ε that was given
-	Needs  float64 // least ε of a filter with these δ and Rényi orders that lets the planned rounds through
+	Needs  float64 // least ε of a filter with the plan's δ and the same Rényi orders that lets the planned rounds through
 }
 
 func (e *BudgetError) Error() string {

@@ -143,10 +143,10 @@ type Calibration struct {
 
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
-	Redraw     dp.Redraw    `json:"redraw,omitempty"`
-	Group      int          `json:"group,omitempty"`
-	Accountant string       `json:"accountant"`
-	Kind       dp.Kind      `json:"kind"`
+	Redraw     dp.Redraw    `json:"redraw,omitempty"` // as in [Target]: whether each epoch is drawn anew
+	Group      int          `json:"group,omitempty"`  // k > 1 if ε protects a person with up to k records
+	Accountant string       `json:"accountant"`       // name of the accountant that computed ε
+	Kind       dp.Kind      `json:"kind"`             // what the accountant's ε guarantees, such as an interval
 	// SolvedFor says which number Calibrate found, as its JSON key: "sigma", "sample_rate", "sample_size" or
 	// "steps".
 	SolvedFor string `json:"solved_for"`

@@ -66,7 +66,9 @@ const MaxPoints = 1000
 // Frontier returns a table with the least noise multiplier for each of several batch sizes, within the budget of p.
 // points, in [1, MaxPoints], is about the number of sizes. They form a geometric grid, to which the plan's own size
 // is added. The grid begins at 1/32 of the plan's batch size, or at 1 if the plan has no run. It ends at the number
-// of records N or the number of gradients K, whichever is less. acc computes the columns AddOrRemove and ReplaceOne.
+// of records N or the number of gradients K, whichever is less. acc is the accountant that computes the least noise
+// multipliers under add-or-remove and under replace-one adjacency; those in the column ClosedForm are by the paper's
+// theorem.
 func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Frontier, error) {
 	if err := p.made(); err != nil {
 		return nil, err

@@ -71,7 +71,8 @@ func (h History) Fixed() ([]dp.Event, error) {
 //	sampling, adjacency
 //
 // The keys sampling and adjacency may be omitted. Then the arguments sampling and adjacency apply. If the argument
-// adjacency is "", it stands for the one that [dp.NaturalAdjacency] returns for the sampling.
+// adjacency is "", it stands for the usual one for the sampling: add-or-remove for Poisson and Allocation,
+// replace-one for FixedSize, zero-out for Shuffle (see [dp.NaturalAdjacency]).
 //
 // The key noise of a release names the source of the noise of all its rounds: the root (a seed or a secret) and the
 // number of the run, see [rng.Name]. If the key is given, it must have the run. Two releases of the same run are an

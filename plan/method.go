@@ -16,13 +16,14 @@ import (
 type Method string
 
 // These are the methods. Use PLD, the tightest, unless you compare with the paper or another library. Printed and
-// Paper exist only to compare with the paper. Their ε may be below the true one: it is of kind dp.Approximation, and
-// its upper bound is +Inf.
+// Paper exist only to compare with the paper. The program claims no guarantee for them: their ε is of kind
+// dp.Approximation, and its upper bound is +Inf.
 //
 // RDP and PLD cannot count sample sizes that vary. If batch sizes vary (θ, the largest size divided by the mean s, is
 // above 1), they count every round at the largest size ⌊θs⌋, which costs at least as much.
 const (
-	// ClosedForm is the paper's Theorem simpleF, with its constant γ corrected (see closedform.Form): an upper bound.
+	// ClosedForm is the paper's Theorem simpleF: an upper bound. The theorem demands γθ²k²/ε rounds for k epochs. Its
+	// constant γ is corrected, because the paper makes an algebra error when it derives γ (see closedform.Form).
 	ClosedForm Method = "closed-form"
 	Printed    Method = "closed-form-printed" // Theorem simpleF, with its constant γ as the paper prints it; no guarantee
 	// Paper is Theorem simpleF with its constant γ as the paper's experiments computed it, by one step of an

@@ -105,8 +105,9 @@ func (r eventRow) other(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency
 }
 
 // Complete returns e with its sampling and its adjacency filled in from the arguments, if they are empty. If the
-// argument adjacency is "", too, it uses the one that [dp.NaturalAdjacency] returns for the sampling. Use it for
-// events from a file that does not state them.
+// argument adjacency is "", too, it uses the usual one for the sampling: add-or-remove for Poisson and Allocation,
+// replace-one for FixedSize, zero-out for Shuffle (see [dp.NaturalAdjacency]). Use it for events from a file that
+// does not state them.
 func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event {
 	if e.Sampling == "" {
 		e.Sampling = sampling

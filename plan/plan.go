@@ -55,7 +55,7 @@ type Plan struct {
 	Delta         float64 `json:"delta"`
 	Sigma         float64 `json:"sigma"` // noise multiplier σ; 0 if none was found
 
-	// Gamma is the constant γ (about 2) in the paper's theorem, for all rounds that use one record: the theorem
+	// Gamma is the constant γ (above 2) in the paper's theorem, for all rounds that use one record: the theorem
 	// requires at least γθ²k²/ε rounds. It is the corrected γ, except with the methods Printed and Paper. If the
 	// plan's method is not a closed form (a form of the theorem), Gamma and all other numbers of the theorem are nil.
 	Gamma        *float64 `json:"gamma"`

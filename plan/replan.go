@@ -42,18 +42,18 @@ type NextRequest struct {
 	FixedBeforehand bool
 
 	// Recorded has the limits of the filter (the budget that limits all rounds), if they were written down before the
-	// first release. If it is nil, Replan assumes that ε_target and δ were fixed at that time. The filter then has
-	// one Rényi order: the [rdp.PlannedOrder] of rounds like the first of Past, which could also have been computed
-	// at that time.
+	// first release. If it is nil, Replan assumes that Epsilon and Delta were fixed at that time. The filter then has
+	// one Rényi order, [rdp.PlannedOrder]: with it rounds like the first of Past can be repeated most often within
+	// the budget. This order could also have been computed before the first release.
 	Recorded *rdp.Limits
 	// Late says that Recorded was saved only after the first release. Its limits still apply, but reports say that it
 	// is only an assumption that they were fixed before the first release.
 	Late bool
 
 	// Root is the public name of the seed or secret from which the noise of the further rounds is drawn, such as
-	// "seed:1" (see [rng.Name]). If it is not given, it is the last numbered seed that Past names. The further rounds
-	// are a new run of this root, with the number after its last run in Past, so that they share no noise with the
-	// past.
+	// "seed:1" (see [rng.Name]). If it is not given, it is the last numbered seed (a name of the form "seed:1", and
+	// no secret) that an event in Past has. The further rounds are a new run of this root, with the number after its
+	// last run in Past, so that they share no noise with the past.
 	Root string
 
 	// Notes are warnings about the rounds in Past, which reports repeat. If the rounds come from a file, they are
@@ -164,9 +164,9 @@ func (r NextRequest) n() int {
 // result, may panic.
 type Next struct {
 	N             int     `json:"n"`
-	Epochs        float64 `json:"epochs"` // number of epochs of the next rounds, k_j
-	Sigma         float64 `json:"sigma"`  // noise multiplier of the next rounds, σ_j
-	TargetEpsilon float64 `json:"target_epsilon"`
+	Epochs        float64 `json:"epochs"`         // number of epochs of the next rounds, k_j
+	Sigma         float64 `json:"sigma"`          // noise multiplier of the next rounds, σ_j
+	TargetEpsilon float64 `json:"target_epsilon"` // largest ε that past and next rounds together may cost a record
 	Delta         float64 `json:"delta"`
 
 	// Accountant names what counts the ε: [rdp.FilterName] for a filter (a budget that holds for rounds chosen from
@@ -202,8 +202,8 @@ type Next struct {
 	Run      *Run      `json:"run,omitempty"`
 	Bound    *dp.Bound `json:"bound,omitempty"`
 	Composed *dp.Bound `json:"composed,omitempty"`
-	Clients  int       `json:"clients"`
-	Shared   bool      `json:"shared"`
+	Clients  int       `json:"clients"` // number of clients that run the next rounds
+	Shared   bool      `json:"shared"`  // whether every client holds every record
 
 	// Adaptive reports whether the target ε also holds if further rounds, and when to stop, are chosen from earlier
 	// results. It is true if a filter limits all rounds. With FixedBeforehand, it is true only if all rounds happen

@@ -14,15 +14,15 @@ import (
 // is not given. N is the number of records, k the number of epochs, s the batch size, T the number of rounds and σ
 // the noise multiplier, so k = sT/N. Give one or two of k, s and T, and one or two of σ and ε:
 //
-//	given              solved for
-//	k and ε            the recommended s and the least σ for it, see [Plan.Recommend];
-//	                   with a closed form, the σ of closedform.Sigma and the largest s
-//	k and σ            only with a closed form, which ties ε to σ: the largest s
-//	k, σ and ε         the largest s
-//	two of k, s, T, σ  ε
-//	two of k, s, T, ε  the least σ
-//	s, σ and ε         the largest T
-//	T, σ and ε         the largest s
+//	given                solved for
+//	k and ε              the recommended s and the least σ for it, see [Plan.Recommend];
+//	                     with a closed form, the theorem's least σ (closedform.Sigma) and the largest s
+//	k and σ              only with a closed form, which ties ε to σ: the largest s
+//	k, σ and ε           the largest s
+//	σ, two of k, s, T    ε
+//	ε, two of k, s, T    the least σ
+//	s, σ and ε           the largest T
+//	T, σ and ε           the largest s
 //
 // The number of rounds follows from epochs as [Rounds] says. The run never costs more than ε. The closed forms (the
 // paper's theorem, see [Method]) need a σ above √2, at least 1.4142136.

@@ -455,7 +455,7 @@ func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) flo
 
 // Predict sets labels[i] to the class that the model with the parameters params predicts for example i of b: class 1
 // if its logit z is above 0, and otherwise class 0. For linear regression, which has no classes, it always predicts
-// 0: use models.Predictions.
+// 0: use models.Predictions. scratch is working memory from NewScratch.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		labels[i] = 0
@@ -467,7 +467,8 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch 
 
 // Logits writes the logits (scores before softmax) of each example in b, with the parameters params, to out, one
 // example after another: 0 for class 0, and for class 1 the logit z, the inner product of weights and features plus
-// the bias. For linear regression it writes only one number for each example, its prediction z. See [models.Scorer].
+// the bias. For linear regression it writes only one number for each example, its prediction z. scratch is working
+// memory from NewScratch. See [models.Scorer].
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		if m.linear {

@@ -52,9 +52,10 @@ func hasHistory(text []byte) bool {
 
 // Read returns the rounds in a text that Opacus or dp_accounting has saved: the state_dict() of an accountant of
 // Opacus, as JSON, or an event of dp_accounting. A text of Opacus does not state sampling and adjacency, and a text
-// of dp_accounting may not. Read then uses the arguments. If the argument adjacency is "", it uses the one that
-// [dp.NaturalAdjacency] returns for the sampling. If no accountant covers the rounds, the error says why and wraps
-// dp.ErrNotCovered. text must be at most plan.MaxEventsBytes long.
+// of dp_accounting may not. Read then uses the arguments. If the argument adjacency is "", it uses the usual one for
+// the sampling: add-or-remove for Poisson and Allocation, replace-one for FixedSize, zero-out for Shuffle (see
+// [dp.NaturalAdjacency]). If no accountant covers the rounds, the error says why and wraps dp.ErrNotCovered. text
+// must be at most plan.MaxEventsBytes long.
 func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
 		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)
