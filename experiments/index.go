@@ -97,8 +97,8 @@ var groups = []indexGroup{
 		[]string{"*-equal-epsilon", "*-budget", "*-scatter", "*-sampling"}},
 	{"The loop of plans and trainings",
 		"The command `auto` plans and trains until each client has reached its target accuracy or has spent its budget. These\n" +
-			"figures show its course for five clients. The strategy `tight` plans with the accountant pld, and the strategy `paper`\n" +
-			"with the paper's theorem.\n",
+			"figures show its course for five clients. The strategy `tight` plans with the certified ε of the accountant pld, and the\n" +
+			"strategy `paper` with a theorem of the paper, whose ε is usually larger.\n",
 		[]string{"*-course*"}},
 	{"Delay and stragglers",
 		"In these figures, clients do not wait for each other. They may run ahead of the server by a number of rounds, the\n" +
