@@ -97,8 +97,8 @@ var groups = []indexGroup{
 		[]string{"*-equal-epsilon", "*-budget", "*-scatter", "*-sampling"}},
 	{"The loop of plans and trainings",
 		"The command `auto` plans and trains until each client has reached its target accuracy or has spent its budget. These\n" +
-			"figures show its course for five clients. The strategy `tight` plans with the accountant pld, and the strategy `paper`\n" +
-			"with the paper's theorem.\n",
+			"figures show its course for five clients. The strategy `tight` plans with the certified ε of the accountant pld, and the\n" +
+			"strategy `paper` with a theorem of the paper, whose ε is usually larger.\n",
 		[]string{"*-course*"}},
 	{"Delay and stragglers",
 		"In these figures, clients do not wait for each other. They may run ahead of the server by a number of rounds, the\n" +
@@ -116,7 +116,7 @@ type indexGroup struct {
 // pageTexts describe pages that do not belong to a figure, by the name of the folder.
 var pageTexts = map[string]string{
 	"audit":                "lower bounds on ε, by attacks on trainings",
-	"auto-against-plain":   "the command `auto`, compared with plain training",
+	"auto-against-plain":   "the command `auto`, compared with one training that spends the whole budget",
 	"cifar10-twentieth":    "AlexNet on CIFAR-10 with a twentieth of the paper's gradients, for all batch sizes of the paper",
 	"scale":                "processor time and memory of trainings, for different numbers of clients and sizes of the model",
 	"search-cifar10":       "the search for the step size of AlexNet on CIFAR-10, with noise",
@@ -241,7 +241,8 @@ func writeSummary(text *strings.Builder, findings []results.Finding, tables bool
 	}
 	text.WriteString("\nEach figure is a folder with a picture, the data of the picture (`data.csv`), and its settings (`manifest.json`), such\n" +
 		"as accountant, adjacency, sampling and δ. On this page, an accuracy is the mean over seeds ± one standard deviation.\n" +
-		"ε is certified, and for one record. If a statement compares several trainings, the table shows their largest ε.\n")
+		"ε is for one record, and certified: the true ε is proved to be at most this number. If a statement compares several\n" +
+		"trainings, the table shows their largest ε.\n")
 	if len(findings) > 0 {
 		text.WriteString("\n" + results.Rule + "\n")
 	}

@@ -96,7 +96,8 @@ type header struct {
 }
 
 // Checkpoint is an open file that holds the state of a training that was stopped or has finished. To continue the
-// training, call [Checkpoint.Prepare] with the data, set Keep.From to the checkpoint, and call [Prepared.TrainKept].
+// training, call [Checkpoint.Prepare] with the data. Then call [Prepared.TrainKept] of the result, with a [Keep] (the
+// settings for checkpoints) whose field From is the checkpoint.
 //
 // Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they have no error result,
 // may panic.

@@ -340,11 +340,16 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 	return UsualStep(spec, config.Model.NumParams(), sigma, size, ran.Rounds*spec.Clients), nil
 }
 
-// UsualStep returns the initial step size η₀ that [Prepared.Choose] sets if the user gives none, for a training
-// whose step size falls to 0. It is rounded to three digits. It is the largest step size that keeps two limits. The
-// first limits the distance by which the noise of all rounds together moves the parameters. The second limits the
-// distance by which the gradients of one round move them, if all have the clipping norm and the same direction. Both
-// limits are constants for a kind of model, except that the second falls with params for linear regression.
+// UsualStep returns the initial step size η₀ that [Prepared.Choose] sets if the user gives none, rounded to three
+// digits. It assumes that the step size falls linearly to 0 during the training. It returns the largest η₀ for which
+// both of these distances stay within a limit:
+//
+//   - how far the noise of all rounds together moves the model's parameters (as a Euclidean norm);
+//   - how far the gradients of one round move the parameters, if all gradients have the clipping norm and point in the
+//     same direction.
+//
+// The limits depend on the kind of model. Only for linear regression, the second limit also depends on the number of
+// parameters: it is smaller if there are more.
 //
 // From spec, UsualStep takes the model, the features and the clipping norm. params is the number of parameters,
 // sigma the noise multiplier, size the mean batch size, and rounds the number of rounds of all clients together.

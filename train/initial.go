@@ -21,8 +21,8 @@ import (
 const maxInitialHead = 1 << 20
 
 // InitialNote returns a sentence for reports if the training begins with weights from a file (Spec.Initial): which
-// file it is, and that ε does not cover how these weights were made. It returns "" if the training begins with the
-// default model.
+// file it is, and that ε does not cover how these weights were made. It returns "" if there is no such file, so that
+// the training begins with the untrained weights that the program makes for the model.
 func (s Spec) InitialNote() string {
 	if s.Initial == "" {
 		return ""

@@ -83,9 +83,9 @@ func (s Spec) JudgedOn() string {
 }
 
 // JudgedRows has counts of the rows on which an accuracy was measured. They show whether the accuracy is reliable.
-// With fewer than about 200 distinct rows, or if one record is more than a tenth of the rows, another seed can
-// give a very different accuracy. The reason is that [data.SplitByRecord] puts all copies of a record either into
-// the test rows or into the training rows.
+// With fewer than 200 distinct rows, or if the copies of one record are more than a tenth of the rows, another seed can
+// give a very different accuracy, because it chooses other rows. Copies matter because [data.SplitByRecord] puts all
+// copies of a record either into the test rows or into the training rows.
 type JudgedRows struct {
 	TestRows     int `json:"test_rows"`     // all rows on which the accuracy was measured
 	DistinctRows int `json:"distinct_rows"` // number of different records among these rows
@@ -144,8 +144,8 @@ type Accuracy struct {
 // Bounds counts as the nearer bound.
 type Regression struct {
 	models.Regression
-	// Loss is the mean of the objective that training minimises, in which Bounds are scaled to [-1, 1]. It is null if
-	// it is not finite.
+	// Loss is the mean of the objective that training minimises. For it, targets are scaled so that the lower bound
+	// becomes -1 and the upper bound 1. It is null if it is not finite.
 	Loss   *float64          `json:"test_loss"`
 	Bounds data.TargetBounds `json:"target_bounds"` // the public bounds of the targets
 }
@@ -171,7 +171,7 @@ func (r *Regression) writeText(w io.Writer) error {
 type ClassMetrics struct {
 	AUC              *float64      `json:"auc"`               // null if it is not defined, as for rows that are all of one class
 	BalancedAccuracy float64       `json:"balanced_accuracy"` // mean recall of the classes that have rows
-	F1               float64       `json:"f1"`                // of class 1 of two; with more classes, the mean of those that have rows
+	F1               float64       `json:"f1"`                // with two classes, that of class 1; with more, the mean over the classes that have rows
 	LogLoss          *float64      `json:"log_loss"`          // null if the model gives no probabilities, or if it is not finite
 	PerClass         []ClassResult `json:"per_class"`
 	// Confusion[c][p] counts the rows of class c for which the model predicts class p.

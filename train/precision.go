@@ -11,9 +11,9 @@ import (
 )
 
 // Precisions returns the values that Spec.Precision can have in addition to the default "" (float32): bf16 and
-// bf16x3. With them, large networks multiply numbers faster and less exactly. bf16 rounds each factor to one bfloat16
-// (8 bits). bf16x3 splits each factor into two bfloat16 and adds three products of the parts. See nn.BF16 and
-// nn.BF16x3.
+// bf16x3. With them, large networks multiply numbers faster and less exactly. bf16 rounds both factors of a product to
+// bfloat16 (8 significant bits). bf16x3 is more exact: it represents each factor as the sum of two bfloat16, and computes
+// three of the four products of these parts. See nn.BF16 and nn.BF16x3.
 func Precisions() []string { return []string{string(nn.BF16), string(nn.BF16x3)} }
 
 // checkPrecision returns an error if the precision does not exist or is not for the model.

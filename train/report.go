@@ -51,10 +51,11 @@ type Report struct {
 	ParamsNorm   float64      `json:"params_norm"`        // Euclidean norm of the last global model's parameters
 	Averaged     *Averaged    `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
 	Privacy      claim.Report `json:"privacy"`
-	// Releases lists rounds that cost a record at least as much as the run did: those of all clients if they share
-	// records, and otherwise rounds that cover any one client (see claim.Released). If no such rounds can be
-	// listed, the list is empty. Releases also has the estimation of column bounds with noise (Spec.BoundsEpsilon). Use
-	// Releases to compose the run with other releases of the same records.
+	// Releases lists rounds whose ε for a record is at least that of the run. Use the list to compute the ε of this run
+	// together with other releases of the same records. If all clients have the same records, it has the rounds of all
+	// clients. If each record belongs to one client, it has rounds that cost at least as much as those of any single
+	// client. It is empty if no such list is known (see claim.Released). It also has the estimation of column bounds
+	// with noise (Spec.BoundsEpsilon).
 	Releases   []dp.Release `json:"releases"`
 	Synthetic  bool         `json:"synthetic_data"`
 	DataNote   string       `json:"data_note,omitempty"`

@@ -174,9 +174,9 @@ func (r *Report) Save(path string, in Inputs) error {
 // [Report.Save] if there is a report. Write fills in the fields of the header that follow from the others and from
 // params: Params, ParamsSHA256, Lambda and the options of Spec.FeatureMap.
 //
-// The file has the digest DataSHA256 of the training records only if the noise comes from a numbered seed, which
-// protects nothing anyway. In other files, the digest would harm privacy: somebody who knows all records except one
-// could check guesses of the last one. (ε, δ) does not cover that.
+// The file has the digest DataSHA256 of the training records only if the noise comes from a seed that is a known
+// number, so that anyone can subtract the noise and nothing is protected anyway. In other files, the digest would harm
+// privacy: somebody who knows all records except one could check guesses of the last one. (ε, δ) does not cover that.
 func (s Saved) Write(path string, params []float32) error {
 	// If no releases are listed, nobody knows where the noise comes from.
 	other := func(r dp.Release) bool { return !r.Noise.Simulated() }

@@ -79,9 +79,10 @@ type Spec struct {
 	// Partition is how records are divided among clients: "replicate" gives each client all records, "shard" gives
 	// each a separate part. See data.ParsePartition.
 	Partition string `json:"partition"`
-	// Sampling is how a client draws the batch of a round: "poisson", "fixed" or "allocation", see dp.Mechanism.
+	// Sampling is how a client draws the batch of a round: "poisson" (each record independently), "fixed" (exactly s_i
+	// records) or "allocation" (in each epoch, each record is put into one random round), see dp.Sampling.
 	Sampling string `json:"sampling"`
-	// Batches is the number of rounds in an epoch of the sampling "allocation", and otherwise 0: see dp.Mechanism.
+	// Batches is the number of rounds in an epoch with the sampling "allocation", and 0 with the others.
 	Batches int    `json:"batches,omitempty"`
 	Runner  string `json:"runner"` // VirtualRunner, HogwildRunner or DistributedRunner
 	// Compute is the time that a client takes for a gradient on the clock, as clock.ParseDuration reads it. It can be
@@ -92,7 +93,7 @@ type Spec struct {
 	// TimeScale real seconds. 0 means no clock, so clients run as fast as they can.
 	TimeScale float64 `json:"time_scale,omitempty"`
 	// Speeds says how fast each client is on the virtual clock, or on the real clock that TimeScale asks for: see
-	// clock.ParseSpeeds. Only the virtual clock supports the next fields up to Adapt.
+	// clock.ParseSpeeds. The fields Loss, Resend, Duplicate, Churn and Adapt work only on the virtual clock.
 	Speeds    string  `json:"speeds,omitempty"`
 	Loss      float64 `json:"loss,omitempty"`      // probability that a message is lost and sent again, see clock.Network
 	Resend    string  `json:"resend,omitempty"`    // time after which a lost message is sent again, such as 1ms
@@ -141,13 +142,14 @@ type Spec struct {
 	// the records. It is slower.
 	Exact bool `json:"exact,omitempty"`
 	// Run is the number of this training among those with the same seed. Trainings with different Run draw different
-	// batches, noise and dropout. The split, the division of the records, the default model and the clock depend only
+	// batches, noise and dropout. The split, the division of the records, the untrained model and the clock depend only
 	// on the seed. If two trainings on the same records are both released, they must have different runs or different
 	// seeds, because equal noise could be subtracted.
 	Run uint64 `json:"run,omitempty"`
 
 	// Initial is the file of the initial model, .npz or .safetensors, with arrays as [Saved.Export] writes them.
-	// "" means the default model. The weights must be public. InitialSHA256 is the hash of the file, see Pinned.
+	// "" means the untrained weights that the program makes for the model. The weights in the file must be public.
+	// InitialSHA256 is the hash of the file, see Pinned.
 	Initial       string `json:"initial,omitempty"`
 	InitialSHA256 string `json:"initial_sha256,omitempty"`
 	// Momentum is the factor M in [0, 1) of the server's heavy-ball momentum, see sim.Server.Receive. 0 means none.
@@ -199,9 +201,9 @@ const (
 // one, to about the clipping norm: see [models.AutomaticClipper].
 const AutomaticClipping = "automatic"
 
-// DefaultSpec returns the paper's settings for its strongly convex problem: ridge logistic regression on the data set
-// phishing, with 5 clients. Use it as a starting point. For other data, set at least Data, GradComps and
-// NoiseMultiplier.
+// DefaultSpec returns settings to start from: those of the paper "Proactive DP: A Multiple Target Optimization Framework
+// for DP-SGD" for its strongly convex problem, which is ridge logistic regression on the data set phishing with 5
+// clients. For other data, set at least Data, GradComps and NoiseMultiplier.
 func DefaultSpec() Spec {
 	timing := clock.DefaultTiming()
 	return Spec{

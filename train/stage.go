@@ -13,12 +13,12 @@ import (
 
 // Stage is one of several trainings that continue each other, as package auto runs them. It has what differs between
 // these trainings: the initial model, which is usually the final model of the stage before, and the clients that take
-// part. The other clients do not train. The other settings are in a [Spec] (see [Source.PrepareStage]).
+// part. The other clients do not train. All other settings are in a [Spec] (see [Source.PrepareStage]).
 type Stage struct {
-	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
+	Initial      []float32     // parameters at the beginning, such as those of the previous stage; nil means untrained ones
 	Participants []Participant // at least one, in increasing order of clients
 	// Root is the source of the participants' samples, noise and dropout. If it is nil, the source is the spec's
-	// seed. The split, the division of the records among clients, the default model and the virtual clock always
+	// seed. The split, the division of the records among clients, the untrained parameters and the virtual clock always
 	// depend on the seed.
 	Root *rng.Root
 }
@@ -40,10 +40,10 @@ type Participant struct {
 	Run uint64 `json:"run"`
 }
 
-// FirstOfPersons is part of an error text. It says why a client cannot be limited to the first of its records
-// (Participant.Records above 0) if the guarantee is for persons. If a person is added whose records are among the first
-// ones, as many records of other persons move beyond the limit and are no longer used. So one person would change more
-// than their own records.
+// FirstOfPersons is part of an error text. It says why a client cannot be limited to the first N_c of its records
+// (Participant.Records above 0) if the guarantee is for persons. Suppose that a person is added, with k records among
+// the first N_c. Then k records of other persons are no longer among the first N_c, and are not used. So adding one
+// person would change the use of other persons' records.
 const FirstOfPersons = "if a person is added, others' records move beyond the first ones"
 
 // stageID is the part of a checkpoint's identity that describes a stage.

@@ -205,9 +205,9 @@ func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 	return claim.Noted(text, l.Notes), err
 }
 
-// Finished returns the private training (stage) that was started with this key and has finished; [Trainer.Private]
-// got the key. The second result is false if no such training is recorded. Call it before you start a training, so that a request
-// that is repeated is not paid twice.
+// Finished returns the finished private training (stage) for the given key, the name that the caller of
+// [Trainer.Private] gave to the request. The second result is false if the ledger has no finished training with this
+// key. Call Finished before you start a training, so that the cost of a repeated request is not paid twice.
 func (l *Ledger) Finished(key string) (Stage, bool) {
 	if l == nil {
 		return Stage{}, false
@@ -225,9 +225,10 @@ func (l *Ledger) Finished(key string) (Stage, bool) {
 type Budget struct{ Epsilon, Delta float64 }
 
 // Left returns how much the next private training (stage) may cost, if b is the budget for all stages together. Use
-// it to plan that training. The first stage may cost all of b. Stage i = 2, 3, … may cost ε = b.Epsilon minus the ε
-// of all earlier stages, at δ = b.Delta/2^i. The ε of an earlier stage j counts at b.Delta/2^j, as in [Ledger.Bound].
-// If no ε is left, the error is a [*SpentError].
+// it to plan that training. The first stage may cost all of b, but then nothing is left for later stages. Stage i = 2,
+// 3, … may cost ε = b.Epsilon minus the ε of all earlier stages, at δ = b.Delta/2^i. For this difference, the ε of each
+// earlier stage j, also of the first, is computed at b.Delta/2^j, as in [Ledger.Bound]. If no ε is left, the error is a
+// [*SpentError].
 func (l *Ledger) Left(ctx context.Context, b Budget) (Budget, error) {
 	if err := errors.Join(dp.CheckPositive("epsilon", b.Epsilon), dp.CheckDelta(b.Delta, 0)); err != nil {
 		return Budget{}, err
@@ -300,7 +301,7 @@ func (e *SpentError) Error() string {
 //
 //  1. The whole plan is written to the ledger and flushed to disk.
 //  2. The script starts.
-//  3. If it reports more rounds than its plan has, the ledger is raised before the next line is read.
+//  3. If it reports rounds that cost more than its plan, the ledger gets the higher cost before the next line is read.
 //  4. The result is written last.
 //
 // A training that runs again is another stage, and is paid again.

@@ -40,7 +40,7 @@ type Options struct {
 	// Propose looks for good settings for a data set, when the page asks for them by POST /propose. question is the
 	// JSON that the page sends, and the server sends the result back as JSON. If Propose is nil, the server has no
 	// address /propose. Only one call runs at a time. The call must end soon after ctx is cancelled. If its error
-	// wraps an answer.Problem, the page shows the problem.
+	// wraps an answer.Problem (a reason to show to the user), the page shows this reason.
 	//
 	// Propose writes lines about its progress to progress. While it runs, GET /propose answers with the last line,
 	// which the page shows.

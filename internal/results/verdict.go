@@ -53,14 +53,14 @@ type Finding struct {
 const margin = 0.005 + 0.01
 
 // Rule is a text in Markdown for pages of results. It explains when a statement of the paper counts as reproduced.
-var Rule = fmt.Sprintf(`A verdict compares a statement of the paper with the result of this program, a mean over seeds. Accuracies are fractions,
-and a margin of %[1]g allows for a percentage point, and for the half by which the paper's whole percents are rounded. The
-verdict depends on the kind of the statement:
+var Rule = fmt.Sprintf(`A verdict compares a statement of the paper with the result of this program, a mean over seeds. Accuracies are fractions. A
+result may miss the paper's number by a margin of %[1]g: 0.005 because the paper rounds to whole percents, and 0.01 (one
+percentage point) for other differences. The verdict depends on the kind of the statement:
 
 - *The paper states an accuracy.* It is reproduced if the result here differs by at most %[1]g. If the result here is higher
   by more than that, the verdict is “reproduced, and more”. If it is lower by more than that, it is not reproduced.
-- *The paper states that noise costs at most, or leaves at least, some accuracy.* This is reproduced if it is true here, or
-  missed by at most %[1]g. The trainings with and without noise must have the same step size.
+- *The paper states a limit for the effect of noise*, such as that the accuracy falls by less than 0.1. This is reproduced if
+  the limit is kept here, or missed by at most %[1]g. The trainings with and without noise must have the same step size.
 - *The paper states that one accuracy is higher than another.* This is reproduced if it is higher here, even by less than
   the margin.
 - *The paper states a range of noise in which the accuracy falls to some fraction of the accuracy without noise.* This is

@@ -13,9 +13,9 @@ type Timing struct {
 	Downlink Duration // a message from server to client
 }
 
-// DefaultTiming returns the default timing of a simulation, with which clients of equal speed get ahead of each other
-// by chance: the time of a round is exponentially distributed, with a mean of 10 µs for each gradient. A message
-// always takes 100 µs.
+// DefaultTiming returns the default timing of a simulation. A round of s gradients takes an exponentially distributed
+// time with the mean s·10 µs, drawn once for the round. So of clients with equal speed, some get ahead of others by
+// chance. A message always takes 100 µs.
 func DefaultTiming() Timing {
 	message := Duration{Kind: Constant, Mean: 100 * time.Microsecond}
 	return Timing{

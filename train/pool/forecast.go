@@ -14,7 +14,7 @@ type Forecast struct {
 	Cells int           // number of different cells; equal cells count once
 	Kept  int           // how many of these cells already have a result in the folder
 	Time  time.Duration // estimated time of the cells that are not in the folder
-	Clock int           // how many of these cells wait in real time (train.Spec.TimeScale), which Time leaves out
+	Clock int           // how many of these cells wait in real time (train.Spec.TimeScale); Time does not include the waits
 }
 
 // Plan returns a forecast of what [Run] would have to do for the same cells and options. It computes no cell, but it
