@@ -421,8 +421,9 @@ const maxCopies = 10_000
 
 // Times returns the events of n clients together, if each of them releases the given events. Use it for the ε of a
 // record that all n clients hold. Usually, it multiplies the counts by n. But an event of Allocation or Shuffle is
-// listed n times, unless it consists of whole epochs that are each drawn anew: in one event, the rounds of two
-// clients would look like rounds of one epoch, which use a record only once.
+// listed n times, once for each client, unless it consists of whole epochs that are each drawn anew. The reason is
+// that accountants read one event as consecutive rounds of one client. If they read the unfinished epochs of two
+// clients as one epoch, they would count that a record is used once, although each client uses it.
 //
 // The error wraps [ErrNotCovered] if an event must be listed more than 10,000 times, or if an int cannot hold a
 // count. The events must be valid.
