@@ -218,8 +218,8 @@ type SampleScratch struct {
 
 // Sample draws the batch of round i with the random stream s. It appends the positions of the batch's records,
 // numbers in [0, N) without repetition, to dst and returns dst. A Poisson sample is in increasing order and may be
-// empty. A fixed-size sample has exactly s_i elements, in no order. Sample panics for Allocation, which draws whole
-// epochs: use [Mechanism.Allot].
+// empty. A fixed-size sample has exactly s_i elements, in no order. Sample panics for other samplings: Allocation draws
+// whole epochs with [Mechanism.Allot], and no Mechanism draws Shuffle.
 func (m *Mechanism) Sample(dst []int32, i int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	return m.SampleOf(dst, m.Sizes.At(i), s, scratch)
 }
@@ -456,8 +456,8 @@ func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 func (l *Ledger) All() iter.Seq[Event] { return slices.Values(l.events) }
 
 // Run summarises the ledger: the number of recorded rounds (Rounds), the number of gradients that they compute in
-// expectation (Computed), and the largest expected batch size (Max). Remainder is 0. Run panics if an int cannot hold
-// the number of gradients.
+// expectation (Computed), and the largest expected batch size (Max). Remainder is 0, because a ledger has no target K of
+// which gradients could be left. Run panics if an int cannot hold the number of gradients.
 func (l *Ledger) Run() Run {
 	r := Run{}
 	for _, e := range l.events {
