@@ -43,7 +43,8 @@ type ClosedForm struct {
 // Report is the privacy of a training, as it is written in JSON. Two accountants make claims about the same rounds:
 // Certified has the claims of the tight accountant, package pld, and ClosedForm has those of the paper's Theorem
 // simpleF (see closedform.Accountant). PerClient and PerRecord (see [Privacy]) are the claims to publish. They are
-// those of pld, or of the theorem if only the theorem covers the training. The fields before PerClient repeat PerRecord.
+// those of pld, or of the theorem if only the theorem covers the training. The fields before PerClient repeat
+// PerRecord.
 //
 // If the rounds were chosen by earlier results, under a budget that was fixed beforehand (an rdp.Filter or a
 // closedform.Budget), all claims are the guarantee of that budget instead, and ClosedForm is nil.

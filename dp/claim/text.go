@@ -35,8 +35,8 @@ const (
 // Statement returns the paragraph to publish with a bound b, which is a bound on ε or on δ for the events. It says
 // what is released, whom the bound protects, ε and δ, adjacency, sampling, the accountant, what is not covered, and
 // where the noise comes from. unit says whether the events are the rounds of all clients that hold a record
-// ([PerRecord]) or those of one client ([PerClient]). ε and δ are rounded up. If you pass no events, the paragraph does not describe the
-// rounds, so describe them next to it.
+// ([PerRecord]) or those of one client ([PerClient]). ε and δ are rounded up. If you pass no events, the paragraph
+// does not describe the rounds, so describe them next to it.
 //
 // The paragraph says that rates, noise and the number of rounds were fixed beforehand. For rounds that were chosen
 // from earlier results use [AdaptiveStatement] or [BudgetStatement].
@@ -48,8 +48,9 @@ func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 
 // AdaptiveStatement returns the paragraph to publish, like [Statement], for rounds that may have been chosen from
 // earlier results. All these rounds must have been allowed by an rdp.Filter, which keeps a budget that was fixed
-// beforehand. b is the guarantee of the filter, and orders are its Rényi orders. unit is as for Statement. recorded says whether the budget and the orders were written down
-// before the first release. If they were not, the paragraph says that they are assumed to have been fixed by then.
+// beforehand. b is the guarantee of the filter, and orders are its Rényi orders. unit is as for Statement. recorded
+// says whether the budget and the orders were written down before the first release. If they were not, the paragraph
+// says that they are assumed to have been fixed by then.
 func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, events ...dp.Event) string {
 	at := "order α = " + Orders(orders)
 	if len(orders) > 1 {
