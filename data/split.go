@@ -20,7 +20,8 @@ const TrainFraction = 0.8
 // Split returns the training and the test rows of d, each in the order of the file. If d has a separate test set (see
 // Dataset.Train), it returns these two parts. Otherwise it chooses ⌊0.8·rows⌋ random rows for training, drawn from
 // root, and d must have at least 5 rows. If a row is added, all rows may change sides, so (ε, δ) does not cover the
-// split: see [SplitByRecord]. It is an error if d is not valid, or if it has persons and no separate test set.
+// split: see [SplitByRecord]. It is an error if d is not valid. It is also an error if d says whose record each row is
+// (Dataset.Person) and has no separate test set, because Split could put records of a person on both sides.
 func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if err := d.Validate(); err != nil {
 		return train, test, fmt.Errorf("split: %w", err)
@@ -55,9 +56,9 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 // and on root: a hash of the record, keyed by root, must be in the upper fifth of the range of hashes. So about
 // 0.8·rows are for training, and equal records are on the same side.
 //
-// If d has a separate test set, SplitByRecord returns the two parts as Split does. If d has persons, the person is
-// hashed instead of the record, so that all records of a person are on the same side. It is an error if a side is
-// empty.
+// If d has a separate test set, SplitByRecord returns the two parts as Split does. If d says whose record each row is
+// (Dataset.Person), the person is hashed instead of the record, so that all records of a person are on the same side.
+// It is an error if a side is empty.
 func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if d == nil || d.Train > 0 {
 		return Split(d, root)
@@ -88,7 +89,8 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 // number of held-out rows varies around part·rows. It is an error if rest or held is empty.
 //
 // As with [SplitByRecord], adding or removing a record moves no other record, so rest changes by at most this record.
-// If the data set has persons, all records of a person have the hash of the person.
+// If the data set says whose record each row is (Dataset.Person), the person is hashed instead of the record, so that
+// all records of a person are on the same side.
 //
 // Records that occur several times are treated differently than in SplitByRecord: the n-th copy has its own hash,
 // which depends only on the record and n, so that copies are divided between rest and held. With all copies on one
@@ -244,9 +246,11 @@ func (p Partition) Disjoint() bool { return p != Replicate }
 // MaxParts is the largest number of clients to which rows are dealt.
 const MaxParts = 1_000_000
 
-// Deal divides the rows of train among n clients and returns the rows of each client. All clients get the same number
-// of rows. It is an error if there is not at least one row for each client. root is the source of the random choice,
-// and may be nil only for Replicate.
+// Deal divides the rows of train among n clients and returns the rows of each client. With Replicate, every client
+// gets all rows. With the other partitions, every client gets ⌊rows/n⌋ of them, at least one, and the remaining rows
+// are not used. root is the source of the random choice, and may be nil only for Replicate. It is an error if n is
+// not in [1, MaxParts], or if there are fewer rows than clients. If the rows have persons (see Dataset.Person), only
+// Replicate is allowed for several clients. A Dirichlet partition needs classes, not targets.
 func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	if n < 1 || n > MaxParts {
 		return nil, fmt.Errorf("clients = %d, must be in [1, %d]", n, MaxParts)

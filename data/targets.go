@@ -42,7 +42,8 @@ func ParseTargetBounds(text string) (TargetBounds, error) {
 }
 
 // Check returns nil if both bounds are finite numbers in the range of float32, and Low is below High by at least
-// 6e-39, so that scaling to [-1, 1] does not overflow. Otherwise it returns an error.
+// about 6e-39. Otherwise it returns an error. If the bounds were closer, the factor 2/(High − Low), by which targets
+// are scaled to [-1, 1], would be too large for a float32.
 func (b TargetBounds) Check() error {
 	if !(math.Abs(b.Low) <= math.MaxFloat32 && math.Abs(b.High) <= math.MaxFloat32 && b.Low < b.High) ||
 		b.half() == 0 || !finite(float32(1/b.half())) {
@@ -57,8 +58,9 @@ func (b TargetBounds) String() string { return fmt.Sprintf("%v,%v", b.Low, b.Hig
 func (b TargetBounds) half() float64 { return b.High/2 - b.Low/2 }
 
 // Scaled converts the target v from its own unit to the scale that models use, on which Low is −1 and High is 1. So
-// the same clipping norms and step sizes suit targets in every unit. It is an error if v is not allowed (see
-// ErrTarget). The error does not show v.
+// the same clipping norms and step sizes suit targets in every unit. A target outside the bounds counts as the nearer
+// bound or, if Refuse is set, is an error. It is also an error if v is infinite or NaN. Errors wrap ErrTarget and do
+// not show v.
 func (b TargetBounds) Scaled(v float64) (float32, error) {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):

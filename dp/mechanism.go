@@ -218,8 +218,8 @@ type SampleScratch struct {
 
 // Sample draws the batch of round i with the random stream s. It appends the positions of the batch's records,
 // numbers in [0, N) without repetition, to dst and returns dst. A Poisson sample is in increasing order and may be
-// empty. A fixed-size sample has exactly s_i elements, in no order. Sample panics for Allocation, which draws whole
-// epochs: use [Mechanism.Allot].
+// empty. A fixed-size sample has exactly s_i elements, in no order. Sample panics for other samplings: Allocation draws
+// whole epochs with [Mechanism.Allot], and no Mechanism draws Shuffle.
 func (m *Mechanism) Sample(dst []int32, i int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	return m.SampleOf(dst, m.Sizes.At(i), s, scratch)
 }
@@ -421,8 +421,9 @@ const maxCopies = 10_000
 
 // Times returns the events of n clients together, if each of them releases the given events. Use it for the ε of a
 // record that all n clients hold. Usually, it multiplies the counts by n. But an event of Allocation or Shuffle is
-// listed n times, unless it consists of whole epochs that are each drawn anew: in one event, the rounds of two
-// clients would look like rounds of one epoch, which use a record only once.
+// listed n times, once for each client, unless it consists of whole epochs that are each drawn anew. The reason is
+// that accountants read one event as consecutive rounds of one client. If they read the unfinished epochs of two
+// clients as one epoch, they would count that a record is used once, although each client uses it.
 //
 // The error wraps [ErrNotCovered] if an event must be listed more than 10,000 times, or if an int cannot hold a
 // count. The events must be valid.
@@ -455,8 +456,8 @@ func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 func (l *Ledger) All() iter.Seq[Event] { return slices.Values(l.events) }
 
 // Run summarises the ledger: the number of recorded rounds (Rounds), the number of gradients that they compute in
-// expectation (Computed), and the largest expected batch size (Max). Remainder is 0. Run panics if an int cannot hold
-// the number of gradients.
+// expectation (Computed), and the largest expected batch size (Max). Remainder is 0, because a ledger has no target K
+// of which gradients could be left. Run panics if an int cannot hold the number of gradients.
 func (l *Ledger) Run() Run {
 	r := Run{}
 	for _, e := range l.events {

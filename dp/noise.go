@@ -146,8 +146,8 @@ func Names(events []Event) (names []rng.Name, unnamed bool) {
 // Release is a list of rounds whose noise comes from one source: a seed or a secret, together with the number of the
 // run (training) that used it. Files store rounds in this form, which names the source once and not in each event.
 type Release struct {
-	// Noise is the seed or secret, and run, from which the noise of all Events was drawn; absent in JSON if it is not
-	// known.
+	// Noise names the source from which the noise of all Events was drawn: a seed or a secret, and the number of the
+	// run. It is absent in JSON if the source is not known.
 	Noise  rng.Name `json:"noise,omitzero"`
 	Events []Event  `json:"events"`
 }

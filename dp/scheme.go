@@ -162,8 +162,9 @@ func (s Sampling) CheckDrawn() error {
 
 // Batches returns t, the number of batches in an epoch of the event's sampling, for texts and for accountants that
 // count epochs. For random allocation (Allocation: each record chooses one batch of the epoch) it is 1/q for the sample
-// rate q, and an epoch has t rounds. For other samplings it counts full batches: 1/q, or N/s for sizes, rounded down. A
-// data loader that also uses the remaining records has one batch more. The event must be valid.
+// rate q, and an epoch has t rounds. For other samplings it counts full batches: 1/q if the event gives its Rate, or
+// N/s if it gives the batch size s and the number of records N, rounded down. A data loader that also makes a batch of
+// the remaining records has one batch more. The event must be valid.
 func (e Event) Batches() int {
 	if e.Rate != 0 {
 		if e.Sampling == Allocation {
@@ -188,14 +189,15 @@ func (e Event) Epochs() int {
 // Unamplified replaces the rounds of shuffled batches in events by rounds that use all records: one round for each
 // epoch. These cost at least as much, so their ε is an upper bound for shuffled batches. Accountants call it, because
 // no better upper bound for shuffling is known (Chua et al., "How Private are DP-SGD Implementations?", ICML 2024).
-// Other events are returned unchanged. others reports whether an event was replaced. Shuffled events that are not
-// valid are returned unchanged, too.
+// Other events, and shuffled events that are not valid, are returned unchanged. The result others is true if at least
+// one event was replaced.
 //
 // The rounds must be consecutive rounds of one data loader. If they differ in noise or in the number of batches of an
 // epoch, each shuffled event except the last must consist of whole epochs. Otherwise the error wraps [ErrNotCovered],
-// because a record could then be in more rounds of one setting than their number suggests, for example in one at the
-// end of an epoch and in another at the start of the next. The same holds for random allocation, whose events are
-// checked, but not replaced.
+// because the number of rounds with one noise would not show how often they use a record. For example, if the noise
+// changes to σ₂ in the middle of an epoch, a record may be in a round at σ₂ of this epoch and in another one of the
+// next, although only one epoch begins at σ₂. Events of random allocation must fulfil the same condition, but are not
+// replaced.
 func Unamplified(events []Event) (all []Event, others bool, err error) {
 	// Why the replacement costs at least as much. Fix the permutations. Then a record is in one batch of
 	// each epoch, so two neighbours differ in one Gaussian round per epoch, by C (zero-out) or 2C

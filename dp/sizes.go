@@ -34,8 +34,9 @@ type PolynomialSizes struct {
 	First, Slope, Power float64
 }
 
-// At returns the size s_i of round i. A size above 2^31-1 becomes 2^31-1. If s_i would be below 1 or NaN, because the
-// fields are outside their ranges, At returns 0, which [Mechanism.Validate] refuses.
+// At returns the size s_i of round i. A size above 2^31-1 becomes 2^31-1, because a sample is a list of int32. If s_i
+// would be below 1 or NaN, because the fields are outside their ranges, At returns 0, which [Mechanism.Validate]
+// refuses.
 func (s PolynomialSizes) At(i int) int {
 	size := s.First
 	if s.Slope != 0 { // 0 times an infinite power is 0 here

@@ -127,7 +127,8 @@ func (m Map) Bytes(d *data.Dataset) int64 {
 	return 4 * int64(n) * int64(d.Len())
 }
 
-// Constants returns "", because these features need no constants.
+// Constants returns "". Other feature maps return a hash of stored constants with which they compute features. HOG
+// features are computed from the pixels and the fields of m alone.
 func (m Map) Constants() string { return "" }
 
 // Apply returns the records of d with dense rows of their features instead of images, in the order [row of

@@ -96,14 +96,14 @@ type Options struct {
 	// Features is the number of columns, in [0, MaxIndex]. A larger index is an error. 0 means the
 	// largest index in the file.
 	Features int
-	// Labels says which labels the file may have, and the class of each. nil means two classes with the labels in
-	// the package comment.
+	// Labels says which labels the file may have, and the class of each. nil means two classes with the labels 0 and
+	// 1, −1 and 1, or 1 and 2, of which the smaller one is class 0.
 	Labels *data.Labels
 	// Target, unless it is nil, means that the first field of a line is a real number to be predicted (a target) and
 	// not the label of a class. It has the public bounds of the targets.
 	Target *data.TargetBounds
-	// Test is the path of a second file, whose rows become the test set. "" means no second file: the data set
-	// then counts as published without a separate test set.
+	// Test is the path of a second file, whose rows become the test set. "" means no second file. A training then
+	// splits the rows of the one file (see data.Split).
 	Test string
 	// Unlabelled means that labels are not read, as in a file whose labels are to be predicted. All rows then have a
 	// placeholder instead: class 0 or, with Target, the scaled target 0.

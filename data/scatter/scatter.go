@@ -48,8 +48,9 @@ type Map struct {
 	// Root is Yes or No: whether each feature x is replaced by sign(x)·√|x|. "" means Yes with three channels and No
 	// with one.
 	Root string
-	// Fold is Yes or No: whether a feature is added to the one whose value it would have if the image were mirrored,
-	// left and right. This halves the number of features. "" means the same as for Root.
+	// Fold is Yes or No: whether each feature is added to its mirror image, which is the feature with which it would
+	// swap values if left and right of the image were swapped. Only the sums are kept, so the number of features is
+	// halved. "" means Yes with three channels and No with one.
 	Fold string
 	// Ridge is the constant λ, in [MinRidge, MaxRidge], of the whitening, which makes features uncorrelated. A larger
 	// λ removes less of the correlations. 0 means 0.4 with three channels and 0.1 with one.
@@ -77,9 +78,10 @@ const (
 	MaxSide = 128
 )
 
-// Norm is the Euclidean norm that the features of an image typically have. For the random images from which the
-// package's constants were computed, the root mean square of these norms is about Norm. The scale matters because
-// gradients are clipped.
+// Norm is the Euclidean norm that the features of an image typically have. Features are multiplied by a constant, so
+// that the root mean square of their norms is about Norm over a fixed set of random images, which have nothing to do
+// with the user's images. The scale matters because gradients are clipped: the gradients of a linear model grow with
+// the norm of the features.
 const Norm = 10
 
 // Name is the beginning of the text of every Map, by which it differs from the text of other feature maps. "scatter"

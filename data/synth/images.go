@@ -20,8 +20,8 @@ type picture struct {
 
 const classes = 10
 
-// MinRows and MaxRows are the limits of the number of rows of a random data set of this package, if the caller
-// chooses this number.
+// MinRows (20) and MaxRows are the limits for the number of rows that a caller may give for a random data set, for
+// example to [Digits] or [Table].
 const (
 	MinRows = 2 * classes
 	MaxRows = 100_000

@@ -14,8 +14,8 @@ type TableShape struct {
 	// Share is the probability of class 0, the most frequent class. The other classes share the rest equally. 0 means
 	// that all classes are equally frequent.
 	Share float64
-	// Noise is the probability that a label is independent of the features of its row. For the targets of [Numbers],
-	// it is a fraction of their variance.
+	// Noise, in [0, 1), is the probability that a label is independent of the features of its row. For [Numbers], it is
+	// instead the fraction of the targets' variance that comes from random errors and not from the features.
 	Noise float64
 }
 

@@ -12,12 +12,11 @@ import (
 // list costs a record at least as much as these rounds do.
 //
 // If shared is true, all clients hold every record. Released then returns the rounds of all clients. If shared is
-// false, each record is held by only one client, which need not be known. Released then returns rounds that cost at
-// least as much as those of any single client, and names their noise only if the noise of all clients comes from one
-// run of one seed or secret.
+// false, each record is held by only one client. Released then returns one list that costs at least as much as the
+// rounds of any single client, so that the list is right whichever client holds a record. It names the source of the
+// noise only if the noise of all clients comes from one run of one seed or secret.
 //
-// Released returns nil for ledgers without rounds, and if it finds no list that certainly costs at least as much. The
-// latter happens in these cases:
+// Released returns nil if the ledgers have no rounds, and also if it cannot make such a list, in these cases:
 //
 //   - clients that hold separate records have different mechanisms;
 //   - clients that hold separate records have different batch sizes, and the guarantee protects persons with several

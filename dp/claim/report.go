@@ -40,11 +40,11 @@ type ClosedForm struct {
 	PerRecord    View     `json:"per_record"`
 }
 
-// Report is the privacy of a training, as it is written in JSON. PerClient and PerRecord are its claims (see
-// [Privacy]), and the fields before PerClient repeat PerRecord. Certified has the claims of the tight accountant,
-// package pld, and ClosedForm has those of the paper's Theorem simpleF (see closedform.Accountant). PerClient and
-// PerRecord are those of pld, or of the theorem if only the theorem covers the training. All claims are about the
-// same rounds.
+// Report is the privacy of a training, as it is written in JSON. Two accountants make claims about the same rounds:
+// Certified has the claims of the tight accountant, package pld, and ClosedForm has those of the paper's Theorem
+// simpleF (see closedform.Accountant). PerClient and PerRecord (see [Privacy]) are the claims to publish. They are
+// those of pld, or of the theorem if only the theorem covers the training. The fields before PerClient repeat
+// PerRecord.
 //
 // If the rounds were chosen by earlier results, under a budget that was fixed beforehand (an rdp.Filter or a
 // closedform.Budget), all claims are the guarantee of that budget instead, and ClosedForm is nil.
@@ -72,8 +72,9 @@ type Report struct {
 	// nothing is protected.
 	Noise      []rng.Name `json:"noise,omitempty"`
 	Simulation bool       `json:"simulation,omitempty"`
-	// Sum is the end of a sentence of the privacy statement: by how much one record can change the computed sum of
-	// gradients, see models.Sensitivity. The caller sets it, because it depends on the model.
+	// Sum says in words by how much one record can change the computed sum of gradients, such as "changes by at most C
+	// …". The privacy statement writes "each sum" before it. The caller sets it to the result of models.Sensitivity,
+	// because it depends on the model.
 	Sum string `json:"sum,omitempty"`
 	// Drawn says whether samples and noise are drawn exactly or in floating point: the result of the function
 	// [Drawn]. The caller sets it, because it depends on the mechanism.

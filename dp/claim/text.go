@@ -34,8 +34,9 @@ const (
 
 // Statement returns the paragraph to publish with a bound b, which is a bound on ε or on δ for the events. It says
 // what is released, whom the bound protects, ε and δ, adjacency, sampling, the accountant, what is not covered, and
-// where the noise comes from. ε and δ are rounded up. If you pass no events, the paragraph does not describe the
-// rounds, so describe them next to it.
+// where the noise comes from. unit says whether the events are the rounds of all clients that hold a record
+// ([PerRecord]) or those of one client ([PerClient]). ε and δ are rounded up. If you pass no events, the paragraph
+// does not describe the rounds, so describe them next to it.
 //
 // The paragraph says that rates, noise and the number of rounds were fixed beforehand. For rounds that were chosen
 // from earlier results use [AdaptiveStatement] or [BudgetStatement].
@@ -46,9 +47,10 @@ func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 }
 
 // AdaptiveStatement returns the paragraph to publish, like [Statement], for rounds that may have been chosen from
-// earlier results. All of them must have passed an rdp.Filter, a budget that was fixed beforehand. b is the guarantee
-// of the filter, and orders are its Rényi orders. recorded says whether the budget and the orders were written down
-// before the first release. If they were not, the paragraph says that they are assumed to have been fixed by then.
+// earlier results. All these rounds must have been allowed by an rdp.Filter, which keeps a budget that was fixed
+// beforehand. b is the guarantee of the filter, and orders are its Rényi orders. unit is as for Statement. recorded
+// says whether the budget and the orders were written down before the first release. If they were not, the paragraph
+// says that they are assumed to have been fixed by then.
 func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, events ...dp.Event) string {
 	at := "order α = " + Orders(orders)
 	if len(orders) > 1 {
@@ -115,7 +117,7 @@ func Line(b dp.Bound, events ...dp.Event) string {
 
 // BudgetStatement returns the paragraph to publish, like [Statement], for rounds that may have been chosen from
 // earlier results and were counted by a closedform.Budget, which was fixed beforehand. b is the guarantee of the
-// whole budget, even if the rounds have spent only a part of it.
+// whole budget, even if the rounds have spent only a part of it. unit is as for Statement.
 func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	return statement(unit, b, "Rates, noise, C and when to stop may have been chosen from earlier results. "+
 		"This ε is the whole of a budget by Theorem thm1 in its corrected form. Its ε and δ were fixed before the "+
@@ -342,8 +344,8 @@ func drawSentence(b dp.Bound, events []dp.Event) string {
 	return ""
 }
 
-// Whom returns a noun phrase for whom the ε of the events protects: "a record", or a person with up to a number of
-// records (see dp.Event.Group).
+// Whom returns a noun phrase for whom the ε of the events protects: "a record" or, if the first event has a Group k,
+// "a person with up to k records", with the number k (see dp.Event.Group).
 func Whom(events ...dp.Event) string { return ofWhom("a record", events) }
 
 // ofWhom replaces "record" in unit if the events are for persons with several records.

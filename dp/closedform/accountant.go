@@ -29,10 +29,10 @@ import (
 //
 // It covers Poisson sampling under add-or-remove adjacency. Sample rates, noise and the number of records
 // N may differ between events. To account for several clients that use the same record, concatenate their
-// events. If the noise differs, every round is counted with the smallest noise multiplier σ, which costs
-// at least as much. If the rates differ, the theorem charges extra for the
-// difference (its factor θ²). So Accountant also computes the ε of the same rounds with all of them at the largest rate,
-// where θ = 1, and returns the smaller of the two.
+// events. If the noise differs, every round is counted with the smallest noise multiplier σ, which costs at least as
+// much. If the rates differ, the theorem requires θ² times as many rounds, where θ is the largest rate divided by the
+// mean rate. That can give a larger ε than if all rounds had the largest rate, where θ is 1. So Accountant computes
+// both, and returns the smaller ε.
 //
 // The error wraps dp.ErrNotCovered for everything else: noise too small or rates too large for the
 // theorem, and values outside the ranges. The ranges are N up to 2^53, up to 1e20 epochs, σ in

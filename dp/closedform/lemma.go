@@ -58,10 +58,11 @@ func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, err
 //
 //	λ(λ+1)q²/((1-q)σ²)
 //
-// It is proved here, in a comment of the code. The form Printed adds the lemma's cubic term, as the paper has it, and is
-// only for comparison with the paper: its result is larger, so it is a bound too where the conditions of Corrected hold,
-// but elsewhere it rests on the paper's proof, which has a gap. The error wraps dp.ErrNotCovered if a condition of [MomentConditions] is not
-// met.
+// A comment in the code of Moment proves it. The form Printed adds the lemma's cubic term, as the paper has it, and is
+// only for comparison with the paper. Its result is larger. So it is a bound, too, where the conditions of Corrected
+// hold. Elsewhere only the paper's proof supports it, and that proof has a gap.
+//
+// The error wraps dp.ErrNotCovered if one of the form's conditions is not met (see [MomentConditions]).
 func Moment(form Form, q, sigma float64, lambda int) (float64, error) {
 	// The cubic term of the paper is (r/r₀)·λ²(λ+1)q³/((1-q)²σ³). Its proof sums a geometric series of
 	// ratio U₀(λ) = 2√(λq)/((1-q)σ). But the steps of the proof bound the ratio only by √(λ/σ) times

@@ -72,9 +72,9 @@ type Task struct {
 //
 //	Σ q_i²/(1-q_i) ≤ ε/2  and  q_i ≤ 1/(e·σ_eq)
 //
-// So a round of a task costs q_i²/(1-q_i), whatever the other tasks do. If all samples have one record,
-// this is the paper's limit k ≤ εN/2 on the number of epochs k. An epoch in samples of s records costs about s times as
-// much.
+// So a round of a task costs q_i²/(1-q_i), whatever the other tasks do, and all tasks together may cost ε/2. An epoch
+// in batches of s records is N/s rounds with q_i = s/N, so it costs about s/N, and about εN/(2s) such epochs fit into
+// the budget. Only with batches of one record is that about the paper's limit (see [ReuseLimit]).
 //
 // Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its number.
 // Spend refuses a task with the same noise as an earlier task, by the field Noise of the events. Events in which this
