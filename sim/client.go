@@ -234,8 +234,11 @@ func (c *Client) Newest() int { return c.state.k }
 
 // Lag returns i − k for the newest round i that the client has begun, where k is the number of the newest global
 // model that the client had at that time. That model contains all updates of the rounds below k, so Lag says by how
-// many rounds it was behind. If clients have their own sizes, i is the first round of the clients with the most rounds
-// whose place the round takes, and Lag is 0 if k is larger.
+// many rounds it was behind.
+//
+// If clients have their own batch sizes (Config.Own), both i and k count the T rounds of the clients with the most
+// rounds. One round of another client counts as several of these, and i is the first of them, see Config.Own. If k is
+// above i, Lag returns 0.
 func (c *Client) Lag() int { return c.state.lag }
 
 // Ledger returns a copy of the client's ledger: all its finished rounds as events for an accountant, with the name of
@@ -340,8 +343,10 @@ func (c *Client) Finish(u []float32) Update {
 //     it has rounds 0 to 3 of every client, and this client has not finished round 3. So k is never
 //     above Round, unless the client was expelled or somebody else sent rounds in its name.
 //
-// If clients have their own sizes, k counts the rounds of the clients with the most rounds. k is at most the last round
-// whose place the client's current round takes, or T if the client is done.
+// If clients have their own batch sizes (Config.Own), k counts the T rounds of the clients with the most rounds. Then
+// one round of this client counts as several of the T rounds. Until this round is finished, a k above the last of
+// them is an error, because v̂_k would have to contain the round. After its last round, the client accepts every k up
+// to T.
 //
 // v̂_k may lack updates that the client has sent and the server has not yet received, of rounds from k on.
 // After step 4, ŵ lacks these steps too, until a later broadcast has them. The server loses nothing.
