@@ -205,8 +205,9 @@ func (r *Root) Stream(p Purpose, client uint32, round int) *Stream {
 
 // Peek returns the next random bytes of the stream without removing them. Together with [Stream.Skip], it lets a fast
 // loop draw many numbers with few calls. size, at most 128, is the number of bytes that one draw needs, and the
-// result has at least that many. If the stream must generate more bytes for that, it generates about want of them;
-// want must be at least size. The result is valid until the next call of a method of the stream.
+// result has at least that many. want, at least size, is the number of bytes of all draws that the caller plans: if the
+// stream must generate bytes, it generates about so many at once. The result is valid until the next call of a method
+// of the stream.
 func (s *Stream) Peek(size, want int) []byte {
 	if s.pos+size > s.have {
 		s.refill(size, want)

@@ -166,8 +166,9 @@ func NewWorkspace(m models.Model) *Workspace {
 	return &Workspace{sums: models.NewSums(m), model: m.NewScratch()}
 }
 
-// Sum returns the workspace's own vector of the model's length, for the sum of gradients before the noise. Each call
-// returns the same memory.
+// Sum returns a vector of the model's length that a [Substitute] can pass to Client.GradSum and then to
+// Client.AddNoise, so that it need not allocate one. Each call returns the same memory
+// and does not clear it. Client.Release may overwrite it.
 func (ws *Workspace) Sum() []float64 { return ws.sums.Wide() }
 
 // Compute sets u to the message of the round under way: the sum of the batch's clipped gradients at the client's
@@ -186,8 +187,9 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 	return nil
 }
 
-// Substitute is a function that replaces Client.Release, see Config.Substitute. It computes the message of the
-// client's current round and writes it to u, of the model's length. It may read the client, but must not change it.
+// Substitute is a function that computes the message of the client's current round instead of Client.Release, for
+// example with a deliberate fault that an audit must find. Set it in Config.Substitute. It writes the message to u, of
+// the model's length. It may read the client, but must not change it. ws is working memory.
 type Substitute func(c *Client, u []float32, ws *Workspace) error
 
 // Release sets u, of the model's length, to the message of the current round: the sum of the clipped gradients of a
@@ -263,8 +265,8 @@ func (c *Client) Sample(ws *Workspace) data.Batch {
 	return c.rows.Batch(ws.rows)
 }
 
-// GradSum sets sum, of the model's length, to the sum of the batch's clipped gradients at the client's
-// parameters ŵ. It adds no noise.
+// GradSum sets sum, of the model's length, to the sum of the batch's clipped gradients at the client's parameters ŵ. It
+// adds no noise. Use it in a [Substitute], and AddNoise after it.
 func (c *Client) GradSum(sum []float64, batch data.Batch, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
