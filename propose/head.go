@@ -86,9 +86,10 @@ const mostCompared = 3e12
 // The proxies train on the data themselves with almost no noise, so use Compare only for public data. Confirm that by
 // setting o.Probing to [Own]: every other value is an error. r.Rounds is not used.
 //
-// Heads that take too much work or cannot be trained are last, with the reason. If only one head can be compared, no
-// proxy is run and the head has no accuracy. If no head can be compared, Compare returns an error. If no setting
-// meets the budget, the error is an [*Infeasible]. The expected time is written to the progress writer of o.Trials.
+// Heads that cannot be trained, or whose proxies would take more than 3·10^12 operations (a few minutes), are last,
+// with the reason in the field Left. If only one head can be compared, no proxy is run and the head has no accuracy.
+// If no head can be compared, Compare returns an error. If no setting meets the budget, the error is an
+// [*Infeasible]. The expected time is written to the progress writer of o.Trials.
 func Compare(ctx context.Context, r Request, heads []Head, o Options) ([]Compared, error) {
 	r.Rounds = []int{max(comparedUpdates, r.Base.Clients)}
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {

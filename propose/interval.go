@@ -11,7 +11,8 @@ import (
 
 // Coverage is the confidence of the predicted intervals: the fraction of trainings whose test accuracy should be in
 // the interval. For classifiers, the interval reaches 1.645 standard deviations ([models.Quantile]) to either side of
-// the prediction. For regression, it is the interval of Student's t distribution.
+// the prediction. For regression with n seeds, it reaches the 95 % quantile of Student's t distribution with n − 1
+// degrees of freedom times the standard deviation, because the standard deviation is estimated from these n trainings.
 const Coverage = 0.9
 
 // proxyBias is the error of a proxy at f < 1 in addition to the spread over its seeds. The measured

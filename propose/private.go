@@ -208,9 +208,15 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 }
 
 // Validate returns an error if the options ask for a private search (Probing is [Private]) that is not possible. Such
-// a search needs a target epsilon and no target accuracy, and accuracy as the metric. Every client must hold every
-// record (the partition replicate), r.Base.AtMost must be 0, the seed must be a number, and o.Trials.Folder must be
-// empty, because results of single trials must not be kept. For other values of Probing it returns nil.
+// a search needs
+//
+//   - a target epsilon, no target accuracy, and accuracy as the metric,
+//   - clients that all hold every record (the partition replicate),
+//   - an ε for a record and not for a person with several records (r.Base.AtMost must be 0),
+//   - a numbered seed, so the search is only a simulation (r.Base.SeedFromOS must be false),
+//   - no folder for results (o.Trials.Folder must be empty), because results of single trials must not be kept.
+//
+// For other values of Probing, Validate returns nil.
 func (o Options) Validate(r Request) error {
 	if o.Probing != Private {
 		return nil

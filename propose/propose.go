@@ -109,9 +109,10 @@ func (r Request) Validate() error {
 
 // Options say on which data the search runs its proxies (cheaper trainings that predict accuracies), and how it runs
 // them. Trials has the number of processes and the folder for results, and does not change the proposals. Perf is for
-// estimating the time of the proposed trainings. It changes the proposals in one case. If all of the best settings
-// have a noise multiplier below 2, [Propose] replaces the last of them by a setting with more noise (see
-// [Report].Proposals). If it has to look for one, the training must take at most an estimated hour.
+// estimating the time of the proposed trainings. It can change one proposal: if all of the best settings have a noise
+// multiplier below 2, [Propose] replaces the last of them by a setting with more noise (see [Report].Proposals). If
+// the search has not tried such a setting, Propose tries further ones, but only those whose training would take at
+// most an hour by the estimate from Perf.
 type Options struct {
 	// Data has the data of the later training. With Probing [Other], only facts such as the number of records are used.
 	Data  *train.Source

@@ -50,7 +50,8 @@ type Proposal struct {
 	Proxy float64 `json:"proxy"`
 	// Seeds are the accuracies of the proxies, one for each seed; their mean is the prediction.
 	Seeds []float64 `json:"by_seed"`
-	// Certified is the certified ε of the training, of a record in all clients' rounds and in those of one client.
+	// Certified has two certified bounds on the ε of a record: for the rounds of all clients that use the record, and
+	// for those of one client.
 	Certified claim.Privacy `json:"certified"`
 	Delta     float64       `json:"delta"`
 	GradComps int           `json:"grad_computations"` // number of gradients that each client computes
@@ -285,7 +286,8 @@ func (r *Report) interval(p Prediction) string {
 // StepsText describes in a few words the parts of a setting that change neither ε nor the number of gradients: how
 // step sizes decrease (Schedule), a mean of the run's global models that is computed in addition to the last one
 // (Average), the features that replace the pixels of images (FeatureMap), and the constant by which inputs are
-// multiplied (InputScale). An example is "cosine tail:0.5 ×4". See [train.Spec].
+// multiplied (InputScale). For example, "cosine tail:0.5 ×4" means step sizes that fall along a cosine, the mean of the
+// models of the last half of the rounds, and inputs multiplied by 4. See [train.Spec].
 func StepsText(s train.Spec) string {
 	what := s.Schedule
 	for _, part := range []string{s.Average, s.FeatureMap} {

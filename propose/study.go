@@ -18,8 +18,9 @@ type Grid struct {
 	// the budget, rounded to a whole number. The setting then has the least noise for the rounded size.
 	Noise []float64 `json:"noise"`
 	Clips []float64 `json:"clips"` // clipping norms
-	// Walks are distances: how far the model would move during the training if gradients were 0 and there were only
-	// noise. Each gives a step size for a setting's noise, clipping norm and number of rounds.
+	// Walks determine the initial step sizes. A walk is a distance: how far a training would move the model's d
+	// parameters (Euclidean norm) if gradients were 0, so that there were only noise, and step sizes fell linearly to
+	// 0. It gives the step size walk/(Cσ√(T·d/3)) for clipping norm C, noise multiplier σ and T rounds of all clients.
 	Walks     []float64 `json:"walks"`
 	Schedules []string  `json:"schedules"` // schedules of step sizes, see train.Spec.Schedule
 	Averages  []string  `json:"averages"`  // averages of models, see train.Spec.Average

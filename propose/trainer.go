@@ -82,7 +82,7 @@ type TrainerReport struct {
 	// predicted intervals allow for it and for the error of predicting by cheaper trainings. They do not allow for
 	// the sampling error of the records on which the script measures the metric.
 	Spread    float64 `json:"spread"`
-	Statement string  `json:"statement"` // what the trial trainings reveal about the public records, and who measured the metrics
+	Statement string  `json:"statement"` // a warning: no ε covers the trial trainings, and the metrics are the script's
 }
 
 // trainerStatement says what proxies of a trainer reveal.

@@ -1,6 +1,7 @@
 package rng
 
-// MaxLaplaceScale is the largest scale of the noise that [Stream.DiscreteLaplace] accepts.
+// MaxLaplaceScale is the largest scale that [Stream.DiscreteLaplace] accepts. Its noise x has probabilities
+// proportional to exp(−|x|/scale).
 const MaxLaplaceScale = 1 << 40
 
 // DiscreteLaplace returns a whole number x with probability proportional to exp(−|x|/scale). Added to a count that

@@ -45,7 +45,7 @@ const (
 	ComputeTime  Purpose = 6  // how long a simulated round takes
 	UplinkTime   Purpose = 7  // simulated latency from client to server
 	DownlinkTime Purpose = 8  // simulated latency from server to client
-	Perturbation Purpose = 9  // noise on a finished model (utility graph), faults in audits, choices of a private search (package propose)
+	Perturbation Purpose = 9  // noise added once to a finished model, faults in audits, choices of a private search (package propose)
 	Synthetic    Purpose = 10 // synthetic data, and the random choices of audits
 	Dropout      Purpose = 11 // which units of a network dropout removes in a round
 	Speed        Purpose = 12 // how fast a simulated client is
@@ -205,8 +205,9 @@ func (r *Root) Stream(p Purpose, client uint32, round int) *Stream {
 
 // Peek returns the next random bytes of the stream without removing them. Together with [Stream.Skip], it lets a fast
 // loop draw many numbers with few calls. size, at most 128, is the number of bytes that one draw needs, and the
-// result has at least that many. If the stream must generate more bytes for that, it generates about want of them;
-// want must be at least size. The result is valid until the next call of a method of the stream.
+// result has at least that many. want, at least size, is the number of bytes of all draws that the caller plans: if the
+// stream must generate bytes, it generates about so many at once. The result is valid until the next call of a method
+// of the stream.
 func (s *Stream) Peek(size, want int) []byte {
 	if s.pos+size > s.have {
 		s.refill(size, want)
@@ -215,8 +216,8 @@ func (s *Stream) Peek(size, want int) []byte {
 }
 
 // Skip removes the next n bytes of the stream, which [Stream.Peek] has returned and the caller has used. n must be a
-// multiple of the size that Peek was given, so that only whole draws are removed. Then each draw gets the same bits,
-// no matter how many draws are taken after one call of Peek.
+// multiple of the size that Peek was given, so that only whole draws are removed. Then the bits of a draw do not depend
+// on whether the caller takes one draw or many after each call of Peek.
 func (s *Stream) Skip(n int) { s.pos += n }
 
 // refill makes the next n bytes available, and about want ≥ n bytes if possible. The amount never

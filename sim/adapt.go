@@ -16,8 +16,8 @@ import (
 // limited to [1/Adapt, Adapt]. The size is at least 1 and at most the number of the client's records.
 //
 // The number of rounds, the step sizes and the permissible delay do not change, because they are computed from the
-// mechanism's sizes s_i. The batch and the ledger use the adapted size. It depends on times and not on the content of
-// records.
+// mechanism's sizes s_i. The batch and the ledger use the adapted size. This size depends on how long rounds took, and
+// not on the content of records.
 type Adapt float64
 
 // MaxAdapt is the largest value of [Adapt], the factor by which a client may change its batch size.

@@ -166,8 +166,9 @@ func NewWorkspace(m models.Model) *Workspace {
 	return &Workspace{sums: models.NewSums(m), model: m.NewScratch()}
 }
 
-// Sum returns the workspace's own vector of the model's length, for the sum of gradients before the noise. Each call
-// returns the same memory.
+// Sum returns a vector of the model's length that a [Substitute] can pass to Client.GradSum and then to
+// Client.AddNoise, so that it need not allocate one. Each call returns the same memory
+// and does not clear it. Client.Release may overwrite it.
 func (ws *Workspace) Sum() []float64 { return ws.sums.Wide() }
 
 // Compute sets u to the message of the round under way: the sum of the batch's clipped gradients at the client's
@@ -186,8 +187,9 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 	return nil
 }
 
-// Substitute is a function that replaces Client.Release, see Config.Substitute. It computes the message of the
-// client's current round and writes it to u, of the model's length. It may read the client, but must not change it.
+// Substitute is a function that computes the message of the client's current round instead of Client.Release, for
+// example with a deliberate fault that an audit must find. Set it in Config.Substitute. It writes the message to u, of
+// the model's length. It may read the client, but must not change it. ws is working memory.
 type Substitute func(c *Client, u []float32, ws *Workspace) error
 
 // Release sets u, of the model's length, to the message of the current round: the sum of the clipped gradients of a
@@ -234,8 +236,11 @@ func (c *Client) Newest() int { return c.state.k }
 
 // Lag returns i − k for the newest round i that the client has begun, where k is the number of the newest global
 // model that the client had at that time. That model contains all updates of the rounds below k, so Lag says by how
-// many rounds it was behind. If clients have their own sizes, i is the first round of the clients with the most rounds
-// whose place the round takes, and Lag is 0 if k is larger.
+// many rounds it was behind.
+//
+// If clients have their own batch sizes (Config.Own), both i and k count the T rounds of the clients with the most
+// rounds. One round of another client counts as several of these, and i is the first of them, see Config.Own. If k is
+// above i, Lag returns 0.
 func (c *Client) Lag() int { return c.state.lag }
 
 // Ledger returns a copy of the client's ledger: all its finished rounds as events for an accountant, with the name of
@@ -260,8 +265,8 @@ func (c *Client) Sample(ws *Workspace) data.Batch {
 	return c.rows.Batch(ws.rows)
 }
 
-// GradSum sets sum, of the model's length, to the sum of the batch's clipped gradients at the client's
-// parameters ŵ. It adds no noise.
+// GradSum sets sum, of the model's length, to the sum of the batch's clipped gradients at the client's parameters ŵ. It
+// adds no noise. Use it in a [Substitute], and AddNoise after it.
 func (c *Client) GradSum(sum []float64, batch data.Batch, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
@@ -340,8 +345,10 @@ func (c *Client) Finish(u []float32) Update {
 //     it has rounds 0 to 3 of every client, and this client has not finished round 3. So k is never
 //     above Round, unless the client was expelled or somebody else sent rounds in its name.
 //
-// If clients have their own sizes, k counts the rounds of the clients with the most rounds. k is at most the last round
-// whose place the client's current round takes, or T if the client is done.
+// If clients have their own batch sizes (Config.Own), k counts the T rounds of the clients with the most rounds. Then
+// one round of this client counts as several of the T rounds. Until this round is finished, a k above the last of
+// them is an error, because v̂_k would have to contain the round. After its last round, the client accepts every k up
+// to T.
 //
 // v̂_k may lack updates that the client has sent and the server has not yet received, of rounds from k on.
 // After step 4, ŵ lacks these steps too, until a later broadcast has them. The server loses nothing.

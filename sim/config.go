@@ -20,12 +20,17 @@ type Config struct {
 	Rows      []data.Subset  // the records that each client holds, N_c of them
 	Partition data.Partition // how the records were divided, and so whether clients share records
 	Mechanism dp.Mechanism   // the mechanism of every client; DatasetSize = N_c
-	// Own has a separate mechanism for each client. If it is nil, all clients have Mechanism. The elements
-	// of Own may differ from Mechanism in clipping norm, noise and constant sizes (dp.ConstantSizes), but not in
-	// sizes that vary, sampling, adjacency or exactness. If sizes differ, so do the clients' numbers of rounds, see
-	// RunOf; Mechanism must have the sizes of a client with the most rounds. Υ and the numbers of broadcasts count its T
-	// rounds: round i of a client with T_c rounds takes the place of rounds from ⌊i·T/T_c⌋ on. The accounting allows only one
-	// mechanism for each run number of a root, so with Own each client needs its own run number.
+	// Own has a separate mechanism for each client. If it is nil, all clients have Mechanism. The elements of Own may
+	// differ from Mechanism in clipping norm, noise and constant batch sizes (dp.ConstantSizes). Sampling, adjacency,
+	// exactness, and batch sizes that change from round to round must be those of Mechanism.
+	//
+	// A client c with larger batches has fewer rounds T_c, see RunOf. Mechanism must have the batch sizes of a client
+	// with the most rounds, T. So that all clients are equally far with their training, Υ and the numbers k of global
+	// models count these T rounds: round i of client c counts as the rounds from ⌊i·T/T_c⌋ until its next round begins.
+	// For example, if T = 6 and T_c = 2, round 1 counts as rounds 3, 4 and 5.
+	//
+	// Clients with different mechanisms need different roots, or different run numbers of one root (rng.Root.ForRun),
+	// because dp.Compose refuses rounds of different mechanisms that name the same run of the same root.
 	Own []dp.Mechanism
 	// Initial is the initial global model v̂_0, of the model's length, such as the final model of another
 	// run. If it is nil, the run begins with the model's default. It is sent to all clients, so it is
@@ -117,7 +122,8 @@ func (c *Config) mechanism(client int) *dp.Mechanism {
 	return &c.Mechanism
 }
 
-// OwnSizes reports whether some client has other sizes than Mechanism. Config.Own may be invalid.
+// OwnSizes reports whether some client has other batch sizes than Mechanism. It may be called before Validate: it
+// does not check that Config.Own is valid.
 func (c *Config) OwnSizes() bool {
 	return slices.ContainsFunc(c.Own, func(m dp.Mechanism) bool { return !sameSizes(m.Sizes, c.Mechanism.Sizes) })
 }

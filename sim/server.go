@@ -7,9 +7,8 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Server holds the global model v and records which updates it has applied (the paper's server in ISRReceive). In
-// comments on unexported code, an update "is in" if the server has applied it to v. A Server is not safe for
-// concurrent use.
+// Server holds the global model v and records which updates it has applied (the paper's server in ISRReceive). A
+// Server is not safe for concurrent use.
 //
 // Use NewServer to make one. The methods of a zero Server return an error or, if they have no error result, may
 // panic.
@@ -19,7 +18,7 @@ type Server struct {
 	state serverState
 }
 
-// serverState is everything about a server that changes.
+// serverState is everything about a server that changes. An update "is in" if the server has applied it to v.
 type serverState struct {
 	v       []float32
 	u       []float32  // the velocity, if there is momentum; else nil

@@ -39,7 +39,8 @@ const (
 	JAXPrivacyShort Format = "jax-privacy-short"
 )
 
-// Formats returns the formats of code, and then LaTeX. [Records] returns the other formats.
+// Formats returns all formats in which [Write] writes Python code, and LaTeX as the last. The formats that it does not
+// return are records of rounds: see [Records].
 func Formats() []Format {
 	return []Format{Opacus, OpacusShort, TFPrivacy, TFPrivacyShort, JAXPrivacy, JAXPrivacyShort, Flower, LaTeX}
 }
@@ -69,12 +70,14 @@ type Release struct {
 	// Holders is the number of clients that hold each record. Each of them runs the rounds of Event and More, and a
 	// record pays for all of them. 0 means 1.
 	Holders int
-	// Notes are warnings about the rounds that the code repeats, such as those of a plan.History.
+	// Notes are warnings about the rounds, such as those of a plan.History, for example about data that ε does not
+	// cover. [Write] copies them into the Python code or LaTeX text that it writes, next to the statement about ε.
 	Notes []string
 }
 
-// OfPlan returns the rounds of a plan as a [Release]. If the plan has no run or no guarantee, or if its batch sizes
-// vary, it returns an error that wraps dp.ErrNotCovered.
+// OfPlan returns the rounds of a plan as a [Release]. It returns an error that wraps
+// dp.ErrNotCovered if no training meets the plan's budget (p.Run is nil), if no ε is proved for the plan, or if its
+// batch sizes vary.
 func OfPlan(p *plan.Plan) (Release, error) {
 	if p == nil {
 		return Release{}, errors.New("no Plan")
@@ -98,7 +101,8 @@ func OfPlan(p *plan.Plan) (Release, error) {
 }
 
 // OfEvents makes a [Release] of at least one event, for [Write]. bound is a proved upper bound on the ε that these
-// events cost a record. notes are warnings that the code repeats, usually the Notes of a plan.History.
+// events cost a record. notes are warnings about the rounds, usually the Notes of a plan.History. Write copies them
+// into the Python code or LaTeX text that it writes.
 func OfEvents(events []dp.Event, bound dp.Bound, notes ...string) (Release, error) {
 	if len(events) == 0 {
 		return Release{}, fmt.Errorf("no rounds: %w", dp.ErrNotCovered)
