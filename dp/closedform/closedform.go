@@ -20,7 +20,7 @@
 //	T       rounds;  s̄ = K/T mean batch size,  s_max = max s_i,  θ = s_max/s̄ ≥ 1
 //	σ       noise multiplier
 //	σ_eq    least σ that the theorems allow for (ε, δ): √(2(ε + ln(1/δ))/ε), see [Sigma]
-//	γ       constant of Theorems Main and simpleF, about 2, see [Gamma];  ᾱ = ε/(γk)
+//	γ       constant of Theorems Main and simpleF, above 2, see [Gamma];  ᾱ = ε/(γk)
 //
 // # Where the paper is corrected
 //

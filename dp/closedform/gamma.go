@@ -29,8 +29,8 @@ import (
 // too, but by another proof, which is in the source of this type. For Lemma lemthree and Theorem thm1 see [Moment].
 type Form string
 
-// These are the values of [Form]. Use Corrected, unless you want to reproduce the paper's numbers. Its γ is larger,
-// so it needs more rounds.
+// These are the values of [Form]. Use Corrected, unless you want to reproduce the paper's numbers. Its constant γ is
+// larger, and the theorems require at least γθ²k²/ε rounds (see [Gamma]), so Corrected needs more rounds.
 const (
 	Corrected Form = "corrected"
 	Printed   Form = "printed"
@@ -122,7 +122,7 @@ func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 
 // Gamma returns the constant γ of the paper's Theorems Main and simpleF, as printed or corrected (form), for a
 // privacy budget (ε, δ) and k epochs. The theorems require at least γθ²k²/ε rounds, where θ is the largest batch size
-// divided by the mean. So a smaller γ means fewer rounds; γ is about 2. Gamma is GammaAt(form, σ_eq(ε, δ), ε/k), with
+// divided by the mean. So a smaller γ means fewer rounds; γ is above 2. Gamma is GammaAt(form, σ_eq(ε, δ), ε/k), with
 // σ_eq from [Sigma]. ε must be in [1e-60, 1e30], δ in [MinDelta, 1) and k in [1e-20, 1e20].
 func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	sigma, err := Sigma(eps, delta)
