@@ -34,8 +34,9 @@ const (
 //
 // The results are written to the folder dir: each measurement to a table as soon as it is made, and a page at the
 // end. A measurement that dir already has, with the same options and the same build of the program, is not repeated.
-// The fields Fault, FaultSize, Runner and Exact of o are ignored. show, unless it is nil, is called with every
-// measurement.
+// The survey itself sets the fields Fault, FaultSize and Runner of o for each measurement: trainings run in simulated
+// time, and some of the audits are repeated with trainings in real time (audit.Hogwild). The field Exact is ignored:
+// batches and noise are never drawn by exact arithmetic. show, unless it is nil, is called with every measurement.
 func AuditSurvey(ctx context.Context, dir string, o audit.Options, audits int, show func(AuditPower)) error {
 	o.Fault, o.FaultSize, o.Runner, o.Exact = audit.NoFault, 0, audit.Virtual, false
 	if err := o.Validate(); err != nil {

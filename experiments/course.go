@@ -18,9 +18,9 @@ type CourseClient struct {
 	Accuracy float64 `json:"target_accuracy"`
 }
 
-// Course is the history of one run of a [Loop] (the loop of package auto): its private trainings, called stages, and
-// the result for each client. After each stage, each client decides by its held-out accuracy whether it takes part in
-// the next stage.
+// Course is the history of one run of a [Loop], which plans and runs private trainings (stages) until every client has
+// its target accuracy or has spent its budget. It lists the stages, and the result for each client. After each stage,
+// each client decides by its held-out accuracy whether it takes part in the next stage.
 type Course struct {
 	Clients []CourseEnd   `json:"clients"`
 	Stages  []CourseStage `json:"stages"`
@@ -32,7 +32,7 @@ type Course struct {
 	Sampling   dp.Sampling  `json:"sampling"`
 }
 
-// CourseEnd is the result of a Course (a run of the loop of package auto) for one client: what its records paid, and
+// CourseEnd is the result of a [Course] (a series of private trainings) for one client: what its records paid, and
 // whether the client has its target accuracy. Refused says why a client without its target no longer took part.
 type CourseEnd struct {
 	// EpsilonUpper is the guaranteed upper bound on the ε of a record, for everything that was released.
@@ -43,8 +43,8 @@ type CourseEnd struct {
 	Refused      string  `json:"refused,omitempty"`
 }
 
-// CourseStage is one stage (private training) of a Course, a run of the loop of package auto. Each of its lists has
-// one element for each client.
+// CourseStage is one stage of a [Course]: one of several private trainings, in which some or all clients took part.
+// Each of its lists has one element for each client.
 type CourseStage struct {
 	SampleSize int `json:"sample_size"` // the smallest batch size of a client
 	Rounds     int `json:"rounds"`      // number of rounds of the clients with this batch size

@@ -39,8 +39,9 @@ func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]
 	return table
 }
 
-// CourseRows returns a table to print below the picture of a run of a [Loop], with a header and a row for each
-// client. courses[0] is the run in the picture, and the other elements are runs with other seeds. A row has the
+// CourseRows returns a table to print below the picture of a course, with a header and a row for each client. A course
+// is a run of a [Loop], which plans and runs private trainings (stages) until every client has its target accuracy or
+// has spent its budget. courses[0] is in the picture, and the other elements are runs with other seeds. A row has the
 // client's target accuracy, its result in courses[0] (the guaranteed ε, the stages in which it took part, and its
 // accuracies), and the number of runs in which it reached its target accuracy.
 func CourseRows(clients []CourseClient, courses []Course) [][]string {
@@ -95,10 +96,12 @@ func stretches(numbers []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// Caption returns the text to print below the picture of a run of a [Loop], and below its table by [CourseRows]. It
-// explains the picture, by which accuracy a client decides whether to take part in the next stage, and which privacy
-// is guaranteed. courses[0] is the run in the picture. The other elements are runs with other seeds, of which the
-// text gives only the number, because one column of the table counts the runs in which a client reached its target.
+// Caption returns the text to print below the picture of a course and its table (see [CourseRows]). A course is a run
+// of a [Loop], which plans and runs private trainings (stages) until every client has its target accuracy or has spent
+// its budget. The text explains the picture, by which accuracy a client decides whether to take part in the next
+// stage, and which privacy is guaranteed. courses[0] is in the picture. The other elements are runs with other seeds.
+// The text only says how many they are, because the last column of the table counts the runs in which a client
+// reached its target.
 func Caption(courses []Course) string {
 	c := courses[0]
 	return fmt.Sprintf("Drawn: seed 1; the last column of the table counts over %s. Points: the ends of stages, at "+

@@ -16,8 +16,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// OwnEpsilons are the target epsilons of a record that the command line passes to [OwnFigures] if the user gives
-// none.
+// OwnEpsilons are the privacy budgets that the command line passes to [OwnFigures] if the user gives none. Each is a
+// target epsilon: the most that a training may cost a record.
 var OwnEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 
 // OwnFigures returns figures for your own data, which [Make] then computes. source has the data, with n records for

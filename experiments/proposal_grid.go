@@ -92,9 +92,9 @@ const (
 	minGridTestSeeds, maxGridTestSeeds = 2, 100
 )
 
-// CheckGridTimes returns an error if times, an argument of [AgainstGrid], is not in [1, 1000]. It is the least ratio
-// of two amounts of arithmetic: that of training all settings of the grid, and that of the search of package propose,
-// which proposes a setting after cheaper trainings.
+// CheckGridTimes returns an error if times, an argument of [AgainstGrid], is not in [1, 1000]. AgainstGrid trains all
+// settings of a grid with so many seeds that their arithmetic, divided by that of the search of package propose, is at
+// least times.
 func CheckGridTimes(times float64) error {
 	if !(times >= minGridTimes && times <= maxGridTimes) {
 		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)
@@ -104,8 +104,8 @@ func CheckGridTimes(times float64) error {
 
 // AgainstGrid checks how good the first proposal of [propose.Propose] for the request r is: it compares this proposal
 // with the best setting of the grid g. All settings of the grid are trained in full, each with the same number of
-// seeds. AgainstGrid chooses this number: as few seeds as possible, but so many that training the grid takes at least
-// times as much arithmetic as the search for the proposal took; times is in [1, 1000].
+// seeds. AgainstGrid chooses this number: the smallest one with which the arithmetic of training the grid, divided by
+// that of the search for the proposal, is at least times, a number in [1, 1000].
 //
 // The proposal and the best setting are both chosen by accuracy on held-out rows. Then the accuracy of both is
 // measured on the test set, in testSeeds trainings for each, in [2, 100]. The request must have a target epsilon, and

@@ -30,8 +30,9 @@ type SearchReport struct {
 	Features  string `json:"features,omitempty"` // features that replace the images' pixels, see train.Spec.FeatureMap
 	// Rankings has one ranking for each noise multiplier of the spec, in that order.
 	Rankings []SearchRanking `json:"rankings"`
-	// Compared ranks the models and features for images from which those of the search were chosen before it, best
-	// first. It is empty if the user gave both model and features. Search copies it from [SearchOptions].Compared.
+	// Compared ranks models with features for images, best first: before the search, the first one was chosen for it.
+	// It is empty if nothing was compared, for example because the user gave the model. Search copies it from
+	// [SearchOptions].Compared.
 	Compared      []propose.Compared `json:"compared,omitempty"`
 	Notes         []string           `json:"notes,omitempty"`
 	PrivacyReason string             `json:"privacy_reason"` // why no (ε, δ) covers the search

@@ -19,7 +19,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// SizeTime says how long the training of a sample size with seed 1 takes. The noise does not change it.
+// SizeTime says how long one training with the given batch size (SampleSize) takes. Only the training with seed 1 is
+// timed. The times apply to all noise multipliers, because the amount of noise does not change them.
 type SizeTime struct {
 	SampleSize int     `json:"sample_size"`
 	Virtual    float64 `json:"virtual_seconds"` // on the virtual clock

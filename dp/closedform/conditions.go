@@ -95,8 +95,11 @@ func (s Setting) validateRun() error {
 }
 
 // Conditions says by how much the run s meets each requirement of the paper's Theorems Main and simpleF, with the
-// given form of the constant γ. Use [Holds] to find out whether a theorem applies. Each line below has the theorem,
-// the name of a condition, and the condition. The letters are those of the package comment; g is [G] and h is [H].
+// given form of the constant γ (see [Form] and [Gamma]). Use [Holds] to find out whether a theorem applies.
+//
+// N is the number of records, T that of rounds, and k that of epochs. s_max is the largest batch size, s̄ the mean one,
+// and θ = s_max/s̄. σ_eq is the least noise multiplier for (ε, δ), see [Sigma]. g is the function [G] and h is [H]. Each
+// line has the theorem, the name of a condition, and the condition:
 //
 //	Main     sigma    σ ≥ σ_eq
 //	         delta    δ ≤ 1/N
@@ -106,14 +109,13 @@ func (s Setting) validateRun() error {
 //	         minK     (2/e)²k² ≥ 1/2 + ln(1/δ)
 //	         minT     T ≥ γθ²k²/ε
 //	simpleF  treq1    s_max = θs̄ ≤ g(σ_eq)·N
-//	         treq2    ᾱ = ε/(γk) ≤ MaxAlphaBar(σ_eq): h(σ_eq), and for Corrected 3-2√2
+//	         treq2    ε/(γk) ≤ h(σ_eq) in the form Printed, ≤ min{h(σ_eq), 3-2√2} in the form Corrected
 //	         treq3    ε ≥ γθ²·k·s̄/N
 //	         treq4    σ ≥ σ_eq
 //
-// treq2 always holds, by the choice of γ. If all conditions of one theorem hold, the run is (ε,
-// δ)-differentially private under add-or-remove adjacency and Poisson sampling. This program claims that
-// only with Corrected; see [Form]. The error lists all invalid arguments, or names a number that leaves
-// the range of float64.
+// treq2 always holds, by the choice of γ. If all conditions of one theorem hold, the run is (ε, δ)-differentially
+// private under add-or-remove adjacency and Poisson sampling. This program claims that only with Corrected; see [Form].
+// The error lists all invalid arguments, or names a condition whose numbers leave the range of float64.
 func Conditions(form Form, s Setting) ([]Condition, error) {
 	if err := errors.Join(form.check(), s.Validate()); err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ import (
 // too, but by another proof, which is in the source of this type. For Lemma lemthree and Theorem thm1 see [Moment].
 type Form string
 
-// These are the values of [Form]. Use Corrected, unless you want to reproduce the paper's numbers. Its γ is larger,
-// so it needs more rounds.
+// These are the values of [Form]. Use Corrected, unless you want to reproduce the paper's numbers. Its constant γ is
+// larger, and the theorems require at least γθ²k²/ε rounds (see [Gamma]), so Corrected needs more rounds.
 const (
 	Corrected Form = "corrected"
 	Printed   Form = "printed"

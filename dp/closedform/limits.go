@@ -12,7 +12,8 @@ import (
 type Limits struct {
 	Gamma float64 // constant γ of the theorem (see [Gamma]), rounded up
 	// TTreq3 and TTreq1 are the least numbers of rounds by two of the theorem's conditions, (treq3) and (treq1), each
-	// taken by itself: γθ²k²/ε and θk/g(σ_eq). For the conditions see [Conditions].
+	// taken by itself: γθ²k²/ε and θk/g(σ_eq). θ is the largest batch size divided by the mean one, g is the function
+	// [G], and σ_eq is [Sigma] of (ε, δ). For the conditions see [Conditions].
 	TTreq3, TTreq1 float64
 	// TMin is the least number of rounds that the theorem allows: the larger of TTreq3 and TTreq1. Binding is the
 	// name of the condition that sets it, "treq3" or "treq1".
@@ -27,9 +28,10 @@ type Limits struct {
 
 // Limit returns the limits that the paper's Theorem simpleF sets for a run within (ε, δ): the least number of rounds
 // T, and the largest mean batch size. The run has k epochs over n records. θ is its largest batch size divided by its
-// mean one, 1 for constant sizes. Its noise multiplier must be at least [Sigma] of (ε, δ). form chooses the constant
-// γ as printed or corrected. n must be in [1, MaxN] and θ in [1, 1e10]; for k, ε and δ see [Gamma]. T is rounded up
-// and sizes down, by a relative 2e-13 at most. They need not be whole numbers.
+// mean one, 1 for constant sizes. Its noise multiplier must be at least [Sigma] of (ε, δ). form says whether to take
+// the theorem's constant γ as the paper prints it or as corrected here, see [Form]. n must be in [1, MaxN] and θ in [1,
+// 1e10]; for k, ε and δ see [Gamma]. The numbers of rounds are rounded up and the sizes down, by a relative 2e-13 at
+// most, but not to whole numbers.
 func Limit(form Form, n int, k, theta, eps, delta float64) (Limits, error) {
 	gamma, err := Gamma(form, eps, delta, k)
 	if err := errors.Join(checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), err); err != nil {

@@ -7,9 +7,9 @@ import (
 )
 
 // MomentAccountant computes ε by the paper's Theorem thm1 in its corrected form (see [Form]). It covers the same
-// events as [Accountant]. Up to rounding, its ε is never larger than that of Accountant, so it is better for batch
-// sizes that vary: it counts each round at its own sample rate q, with cost q²/(1-q), and not at the largest rate of
-// all rounds.
+// events as [Accountant]: Poisson sampling under add-or-remove adjacency. Up to rounding, its ε is never larger than
+// that of Accountant. It is better for batch sizes that vary, because it counts each round at its own sample rate q,
+// with cost q²/(1-q), and not at the largest rate of all rounds.
 type MomentAccountant struct{}
 
 var _ dp.Accountant = MomentAccountant{}

@@ -29,16 +29,17 @@ func (m Moments) Epochs() float64 { return m.Rounds * m.S1 }
 func (m Moments) Theta() float64 { return max(1, m.MaxRate/m.S1) }
 
 // Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂² of the averages in m. It is the least value that the paper's Theorem thm1 allows for its
-// constant ρ, and the one to pass to [C].
+// constant ρ, and the one to pass to [C]: with a larger ρ, the theorem may require more noise.
 func (m Moments) Rho() float64 { return m.S1 / m.S2 * (m.S3 / m.S2) }
 
 // RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂ of the averages in m. It is below 1. It is the least value that the paper's Theorem thm1
-// allows for its constant ρ̂, and the one to pass to [C].
+// allows for its constant ρ̂, and the one to pass to [C]: with a larger ρ̂, the theorem may require more noise.
 func (m Moments) RhoHat() float64 { return m.S1 / m.S2 * m.S1 }
 
 // MomentsOfEvents returns the [Moments] (averages of the sample rates) of all rounds of the events, and their
 // smallest noise multiplier. The error wraps dp.ErrNotCovered if an event is not Poisson sampling under add-or-remove
-// adjacency, or uses all records.
+// adjacency, if its rounds use all records (sample rate 1), if it protects persons with several records (Group), or if
+// its batches are cut to a largest size (Truncated).
 func MomentsOfEvents(events []dp.Event) (Moments, float64, error) {
 	return momentsOf(events, asked{})
 }

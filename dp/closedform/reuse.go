@@ -157,8 +157,8 @@ func cost(q float64, count int) float64 { return float64(count) * q * (q / (1 - 
 // it returns an error, nothing is recorded, and the task must not run. The error wraps
 //
 //   - ErrBudgetSpent, if the cost would exceed the budget;
-//   - dp.ErrNotCovered, if the events are not Poisson sampling under add-or-remove adjacency, use all records,
-//     have a noise multiplier below σ_eq (see [Budget.Sigma]), or a sample rate above 1/(e·σ_eq) (see [Budget.MaxSize]);
+//   - dp.ErrNotCovered, if an event is not Poisson sampling under add-or-remove adjacency, if its noise multiplier is
+//     below σ_eq (see [Budget.Sigma]), or if its sample rate is above 1/(e·σ_eq) (see [Budget.MaxSize]);
 //   - dp.ErrSharedNoise, if they use the same noise as a task that is already recorded.
 //
 // Other errors say that the events are invalid or have another data set size.
@@ -204,12 +204,12 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 
 // Guarantee returns the bound to publish for everything that the tasks release: the budget's ε at its δ, even if
 // little of it is spent. It holds however the tasks were chosen. The ε that [MomentAccountant] returns for the tasks'
-// events is smaller, but it holds only if the tasks were fixed before the first result was seen.
+// events is not larger, but it holds only if the tasks were fixed before the first result was seen.
 //
-// In the words of Rogers, Roth, Ullman and Vadhan 2016 ("Privacy Odometers and Filters"), a budget is a
-// privacy filter, which promises a fixed ε. It is not a privacy odometer, which would promise an ε for the
-// tasks so far. If tasks are chosen by results, the ε of an odometer is larger than the sum of their
-// costs.
+// In the words of Rogers, Roth, Ullman and Vadhan 2016 ("Privacy Odometers and Filters"), a budget is a privacy
+// filter: it promises one ε, which is fixed beforehand. It is not a privacy odometer, which would promise a growing ε
+// for the tasks so far. If tasks are chosen by results, an odometer's ε must be larger than that of the same tasks
+// fixed beforehand.
 func (b *Budget) Guarantee() dp.Bound {
 	if err := b.made(); err != nil {
 		panic(err) // otherwise ε = 0 would be claimed

@@ -27,10 +27,11 @@ func C(r, rho, rhoHat, x float64) float64 {
 }
 
 // R returns the constant r of the paper's Theorem thm1 for noise multiplier σ (sigma), to pass to [C]. A larger r
-// means that the theorem requires more noise. For the form Corrected r is 0, because that form of the theorem has
-// only the quadratic term of [Moment]. For Printed, r bounds the further terms. It depends on the theorem's constant
-// r₀, for which R takes the least value that the theorem allows, σ·MaxRate. With q = MaxRate, the result is
-// meaningful only if u₀ = 2√q/(1−q) and u₁ = u₀·e/σ are below 1; [Moments.Conditions] checks that.
+// means that the theorem requires more noise, because r stands for the term with q³ in the paper's bound on the moments
+// of a round (see [Moment]). For the form Corrected r is 0, because that form does without the term. For Printed, r
+// depends on the theorem's constant r₀, for which R takes the least value that the theorem allows, σ·MaxRate. With q =
+// MaxRate, the result is meaningful only if u₀ = 2√q/(1−q) and u₁ = u₀·e/σ are below 1; [Moments.Conditions] checks
+// that.
 func (m Moments) R(form Form, sigma float64) float64 {
 	if form == Corrected {
 		return 0
@@ -58,7 +59,7 @@ func (m Moments) c0(r, eps float64) float64 {
 //	sigma  σ ≥ (2/√c₀)·√(Ŝ₂T(ε+ln(1/δ)))/ε
 //	r0     r₀ ≤ 1/e
 //
-// Here c₀ is the function [C] at r (see [Moments.R]), ρ, ρ̂ and x = ε/(TŜ₁²). The form Printed has three more
+// Here c₀ is the result of [C] for r from [Moments.R], ρ, ρ̂ and x = ε/(TŜ₁²). The form Printed has three more
 // conditions: "least sigma" is σ ≥ 216/215, "u0" is u₀ < 1, and "u1" is u₁ < 1, see [Moments.R]. In the form
 // Corrected, r is 0, and the condition sigma is equivalent to
 //
@@ -66,8 +67,8 @@ func (m Moments) c0(r, eps float64) float64 {
 //
 // If all conditions of Corrected hold, the rounds are (ε, δ)-differentially private under add-or-remove adjacency and
 // Poisson sampling. (The proof needs [Moment] only for orders λ ≤ σ²-1, which its form Corrected covers.) If only r0
-// fails, the rounds can be counted with a smaller noise multiplier, down to 1/(e·max q_i), because additional noise
-// is post-processing. [Moments.MinEpsilon] does that. σ must be in [0.1, 1e20], ε in [1e-60, 1e30] and δ in
+// fails, count the rounds with the smaller noise multiplier 1/(e·max q_i), as [Moments.MinEpsilon] does. This is
+// correct, because the noise above it is post-processing. σ must be in [0.1, 1e20], ε in [1e-60, 1e30] and δ in
 // [MinDelta, 1).
 func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, error) {
 	if err := errors.Join(form.check(), m.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxFreeSigma),
@@ -124,8 +125,9 @@ func (m Moments) MinEpsilon(form Form, sigma, delta float64) (float64, error) {
 
 // LeastDelta returns the smallest δ that the paper's Theorem thm1 proves for rounds with these moments at a given ε
 // in [1e-60, 1e30]: the least one for which all of [Moments.Conditions] hold. It is given by ln(1/δ) = c₀σ²ε²/(4V) -
-// ε, with c₀ of [Moments.Conditions] and V = Σq_i²/(1-q_i), and is rounded up as by [Moments.MinEpsilon]. The result
-// is at least MinDelta.
+// ε, with c₀ of [Moments.Conditions] and V = Σq_i²/(1-q_i). It is rounded up, and at least MinDelta. As in
+// [Moments.MinEpsilon], the noise multiplier is σ, or 1/(e·max q_i) if that is less. The error wraps
+// dp.ErrNotCovered if no such δ below 1 exists, or if σ or ε is outside the ranges of [Accountant].
 func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 	of := askedEpsilon(eps)
 	sigma, err := m.usable(form, sigma, of)

@@ -26,9 +26,10 @@ import (
 // Shuffled batches are accounted for as Gaussian rounds without amplification, which cost at least
 // as much; see [dp.Unamplified]. The Bound is then dp.Upper.
 //
-// All events must have the same sampling and adjacency. The error wraps dp.ErrNotCovered if events differ in them, if
-// they are a pair that is not named above, if there are no events or no noise, if the noise of sampled rounds is
-// outside [MinSigma, MaxSigma], if μ is above [Largest], and if δ is below [MinDelta].
+// All events must have the same sampling and adjacency. The error wraps dp.ErrNotCovered if two events differ in one of
+// the two, or if the combination of sampling and adjacency is not named above. It also does so if there are no events,
+// if an event has no noise, if the noise multiplier of rounds that sample is outside what [MuPoisson] or [MuUniform]
+// allows, if μ is above [Largest], or if δ is below [MinDelta].
 type Accountant struct{}
 
 var _ dp.Accountant = Accountant{}

@@ -32,8 +32,8 @@ type Accountant struct {
 	Accuracy float64
 	// UpperEnd asks only for the upper end of ε or δ, which is the guarantee. Set it to save time, for example in a
 	// search. The lower end is then left out where it needs a separate computation, and the Bound is of kind
-	// dp.Upper. This is so for fixed-size samples, shuffled batches, allocation, groups, and rounds together with
-	// releases other than Gaussian noise.
+	// dp.Upper. This is so for fixed-size samples, shuffled batches, random allocation (dp.Allocation), persons with
+	// several records (dp.Event.Group), and rounds together with releases other than Gaussian noise.
 	UpperEnd bool
 }
 

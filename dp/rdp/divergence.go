@@ -14,8 +14,9 @@ import (
 //
 // The result is the divergence of a dominating pair, two distributions that are at least as far apart as
 // the releases of any neighbours; the package comment lists these pairs. Under Poisson sampling, some
-// neighbours have exactly this pair, so the result is exact. Under fixed-size sampling, it is exact in
-// each direction for a single round, but no neighbours attain it in several rounds.
+// neighbours have exactly this pair, so the result is exact. Under fixed-size sampling, the pair has the exact δ of a
+// single round at every ε ≥ 0. But no neighbours have this pair itself, so the result is only an upper bound on their
+// divergence.
 func Divergence(sampling dp.Sampling, adjacency dp.Adjacency, q, sigma, alpha float64) (float64, error) {
 	// Proof that the pair of Poisson sampling under replace-one adjacency dominates.
 	//

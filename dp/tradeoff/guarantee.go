@@ -21,8 +21,8 @@ func (g Guarantee) At(alpha float64) float64 {
 	return max(0, 1-g.Delta-steep*alpha, (1-g.Delta-alpha)*math.Exp(-g.Epsilon))
 }
 
-// MaxGuarantees is the largest number of guarantees (ε, δ) that [Paper.AtRounds] and [Paper.ForAllRounds] return, and
-// the largest Epsilons of a [Profile].
+// MaxGuarantees is the largest number of guarantees (ε, δ) that [Paper.AtRounds] and [Paper.ForAllRounds] return. It is
+// also the largest number of ε values in a [Profile] (its field Epsilons).
 const MaxGuarantees = 1 << 16
 
 // Guarantees is a list of (ε, δ) pairs that all hold for the same release. Together they give a better trade-off
