@@ -35,3 +35,16 @@ func TestCheckFinite(t *testing.T) {
 		}
 	}
 }
+
+// Two classes have the AUC and the recall however many examples there are: a metric that silently becomes 0 looks like a
+// model that has learnt nothing.
+func TestTwoClassesHaveAnyNumberOfLogits(t *testing.T) {
+	for _, c := range []struct {
+		n, classes int
+		want       bool
+	}{{mostLogits, 2, false}, {mostLogits / 3, 3, false}, {mostLogits/3 + 1, 3, true}} {
+		if got := tooMany(c.n, c.classes); got != c.want {
+			t.Errorf("tooMany(%d, %d) = %t, want %t", c.n, c.classes, got, c.want)
+		}
+	}
+}

@@ -53,15 +53,19 @@ func InParts(b data.Batch, do func(from, to int, part data.Batch)) {
 	}
 }
 
-// mostLogits is the largest number of logits that are held at once: 256 MiB.
+// mostLogits is the largest number of logits that are held at once for more than two classes: 256 MiB. For two
+// classes, the logits of an example take less memory than the example itself.
 const mostLogits = 1 << 25
 
+// tooMany reports whether a batch of n examples has more logits than are held at once.
+func tooMany(n, classes int) bool { return classes > 2 && n > mostLogits/classes }
+
 // logits returns the logits of all examples, see [Scorer]. It returns nil if the model is not a Scorer,
-// if there are fewer than two classes, or if there are more than mostLogits.
+// if there are fewer than two classes, or if there are tooMany.
 func logits(m Model, params []float32, b data.Batch, scratch Scratch) []float64 {
 	scorer, ok := m.(Scorer)
 	classes := b.Data.Classes
-	if !ok || classes < 2 || b.Len() > mostLogits/classes {
+	if !ok || classes < 2 || tooMany(b.Len(), classes) {
 		return nil
 	}
 	z := make([]float64, b.Len()*classes)
@@ -73,7 +77,7 @@ func logits(m Model, params []float32, b data.Batch, scratch Scratch) []float64 
 
 // Evaluate predicts the class of each example in b with the model m at params, and compares the predictions with the
 // labels. scratch must come from m.NewScratch. If the batch is empty, all numbers of the result are 0. If there are
-// more than 2²⁵ logits (examples times classes), LogLoss and AUC are nil, to limit the memory.
+// more than two classes and more than 2²⁵ logits (examples times classes), LogLoss and AUC are nil, to limit the memory.
 func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluation {
 	z := logits(m, params, b, scratch)
 	if len(z) > 0 {
@@ -87,11 +91,11 @@ func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluat
 }
 
 // EvaluateLoss returns the results of both [Evaluate] and m.Loss, the mean loss, for the model m at params on the
-// batch b. scratch must come from m.NewScratch. If m is a [Network] and the batch has at most 2²⁵ logits (examples
-// times classes), this takes only one pass over the batch instead of two.
+// batch b. scratch must come from m.NewScratch. If m is a [Network], this takes only one pass over the batch instead of two,
+// unless there are more than two classes and more than 2²⁵ logits (examples times classes).
 func EvaluateLoss(m Model, params []float32, b data.Batch, scratch Scratch) (e *Evaluation, loss float64) {
 	n, ok := m.(*Network)
-	if !ok || b.Len() > mostLogits/n.net.Classes() {
+	if !ok || tooMany(b.Len(), n.net.Classes()) {
 		return Evaluate(m, params, b, scratch), m.Loss(params, b, scratch)
 	}
 	z := make([]float64, b.Len()*n.net.Classes())
@@ -401,8 +405,8 @@ func (m Metric) Check(model Model, d *data.Dataset) error {
 
 // Of returns the value of the metric for the model at params on the batch b. Call [Metric.Check] before. scratch must
 // come from model.NewScratch. The value is 0 where the metric is not defined: for an empty batch; for the AUC and the
-// recall at a precision, if a score is NaN or if there are more than 2²⁵ logits (examples times classes); for the
-// AUC, if all labels are equal; for the recall, if no record is of class 1; and for r2, if all targets are equal.
+// recall at a precision, if a score is NaN; for the AUC, if all labels are equal, or if there are more than two classes
+// and more than 2²⁵ logits (examples times classes); for the recall, if no record is of class 1; and for r2, if all targets are equal.
 func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch) float64 {
 	if m.Regression() {
 		return EvaluateRegression(Predictions(model.(Scorer), params, b, scratch), b).of(m) // see Check
