@@ -77,8 +77,8 @@ type Tradeoff struct {
 }
 
 // Curves is a [Tradeoff] as the function [JSON] returns it: with the points of its curves (Lines), and with Odds, which
-// says how many of the people in the data an attacker can recognise at most, by the curve that the accountant pld
-// proves.
+// says which fraction of the people in the data an attacker can recognise at most, if 5 % of the other people are taken
+// for members. This follows from the curve that the accountant pld proves.
 type Curves struct {
 	*Tradeoff
 	Odds  *Odds           `json:"odds,omitempty"`
