@@ -39,13 +39,13 @@ type AccountQuestion struct {
 // Accounting is the answer of one accountant to an [AccountQuestion]: a bound, or the reason why it gives none. Odds
 // says what the bound means for an attacker.
 type Accounting struct {
-	Bound dp.Bound `json:"-"` // ε or δ as the accountant bounds it; if Reason says why there is none, the numbers are NaN
-	dp.BoundJSON
-	Seconds   float64  `json:"seconds"` // how long the accountant took
-	Reason    string   `json:"reason,omitempty"`
-	Notes     []string `json:"notes,omitempty"`     // warnings about the rounds that the answer repeats, see plan.History
-	Statement string   `json:"statement,omitempty"` // Bound and what it assumes, in words; "" if there is no bound
-	Odds      *Odds    `json:"odds,omitempty"`
+	Bound        dp.Bound `json:"-"` // ε or δ as the accountant bounds it; if Reason says why there is none, the numbers are NaN
+	dp.BoundJSON          // Bound in JSON
+	Seconds      float64  `json:"seconds"` // how long the accountant took
+	Reason       string   `json:"reason,omitempty"`
+	Notes        []string `json:"notes,omitempty"`     // warnings about the rounds that the answer repeats, see plan.History
+	Statement    string   `json:"statement,omitempty"` // Bound and what it assumes, in words; "" if there is no bound
+	Odds         *Odds    `json:"odds,omitempty"`
 }
 
 // UnmarshalJSON reads an Accounting from JSON. The numbers of Bound, which are keys of the same JSON object, go to

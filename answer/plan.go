@@ -23,7 +23,8 @@ type PlanQuestion struct {
 	Sizes []int `json:"sizes,omitempty"`
 	// Tight asks for two additions. plan.Plan.Tight has the ε that the tightest accountant, pld, proves for the plan,
 	// and the largest batch size and the least noise for which pld proves that the budget is met. It shows how much a
-	// plan by the paper's theorem wastes. plan.Plan.Recommended has a good batch size, if the plan is not by the theorem.
+	// plan by the paper's theorem (plan.ClosedForm) wastes. For other plans, plan.Plan.Recommended has a
+	// batch size for which the noise is small compared with the gradients, see plan.Plan.Recommend.
 	Tight bool `json:"tight,omitempty"`
 	// Points is about the number of rows of a table with the least noise for several batch sizes (see
 	// plan.Plan.Frontier), in [2, MaxPoints]. 0 means no table.
@@ -52,8 +53,8 @@ func (q PlanQuestion) Validate() error {
 // additional information that was asked for.
 type Plan struct {
 	*plan.Plan
-	Batches    []plan.Batch     `json:"batches,omitempty"` // least noise for each of PlanQuestion.Sizes
-	Frontier   *plan.Frontier   `json:"frontier,omitempty"`
+	Batches    []plan.Batch     `json:"batches,omitempty"`         // least noise for each of PlanQuestion.Sizes
+	Frontier   *plan.Frontier   `json:"frontier,omitempty"`        // table of batch sizes and least noise, see PlanQuestion.Points
 	NoFrontier string           `json:"frontier_reason,omitempty"` // why Frontier is nil although a table was asked for
 	Verdict    string           `json:"verdict"`
 	Odds       *Odds            `json:"odds,omitempty"`

@@ -33,8 +33,9 @@ type TradeoffQuestion struct {
 	// guarantees.
 	Delta float64 `json:"delta"`
 	// Target is an ε in (0, 0.5) for the curve by Theorem Main of the Proactive DP paper. The theorem proves (ε, δ) for
-	// trainings with enough noise and rounds (package dp/closedform). The curve holds for every number of rounds that is
-	// enough for ε = Target. 0 means the ε that closedform.Epsilon returns for Delta and the rounds' noise multiplier.
+	// trainings with enough noise and rounds (package dp/closedform); a smaller ε needs more rounds. The curve holds for
+	// every number of rounds that is at least the number needed for ε = Target (tradeoff.Paper.RoundsFor). 0 means the ε
+	// that closedform.Epsilon returns for Delta and the rounds' noise multiplier.
 	Target float64 `json:"target,omitempty"`
 	Points int     `json:"points,omitempty"` // number of points of a curve, in [3, 100000], in JSON at most 2001; 0 means 101
 	// Epsilons is the number of values of ε at which pld computes δ, in [2, 1000]; 0 means 200. More give a better
@@ -76,8 +77,8 @@ type Tradeoff struct {
 }
 
 // Curves is a [Tradeoff] as the function [JSON] returns it: with the points of its curves (Lines), and with Odds, which
-// says how many of the people in the data an attacker can recognise at most, by the curve that the accountant pld
-// proves.
+// says which fraction of the people in the data an attacker can recognise at most, if 5 % of the other people are taken
+// for members. This follows from the curve that the accountant pld proves.
 type Curves struct {
 	*Tradeoff
 	Odds  *Odds           `json:"odds,omitempty"`

@@ -8,8 +8,9 @@ import (
 )
 
 // Run audits the mechanism with which package sim trains, as the options say: it runs many small trainings, computes
-// lower bounds on their ε, and checks what is sent. Call Report.Alarm for the verdict. Run returns an error if an
-// option is outside its range, if a training fails, or if ctx is cancelled.
+// lower bounds on their ε, and checks that the messages of their clients have the prescribed noise, clipping and
+// sampling. Call Report.Alarm for the verdict. Run returns an error if an option is outside its range, if a training
+// fails, or if ctx is cancelled.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

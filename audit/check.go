@@ -27,7 +27,7 @@ type Check struct {
 	// clients that hold the same records. Name names the check.
 	World string  `json:"world"`
 	Name  string  `json:"check"`
-	Sees  Sight   `json:"sees"`
+	Sees  Sight   `json:"sees"`  // whether the check uses only messages, which an adversary also sees, or the seeds too
 	Value float64 `json:"value"` // measured value of the check's statistic (a number computed from the messages)
 	// Expected is the value that Value should have if the mechanism is correct or, for some checks, must not exceed.
 	Expected float64 `json:"expected"`

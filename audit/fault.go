@@ -175,6 +175,7 @@ func ParseFault(name string) (Fault, error) {
 // stay those of the correct mechanism.
 func (f Fault) plant(w *world, size float64) { f.described().plant(w, size) }
 
-// OnWire reports whether the fault changes only messages that are sent again or arrive twice. Such a fault cannot be
-// planted with the runner Hogwild, which never loses or duplicates messages.
+// OnWire reports whether the fault changes only messages that are sent again or arrive twice. Such a fault needs
+// Options.Runner = Virtual, simulated time. With Hogwild (a goroutine for each client), no message is lost or
+// duplicated.
 func (f Fault) OnWire() bool { return f == FreshResend || f == FreshDuplicate }

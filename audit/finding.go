@@ -39,7 +39,7 @@ type Finding struct {
 	// Group is k if the claim is for a person with up to k records. Otherwise it is 0.
 	Group         int     `json:"group,omitempty"`
 	Accountant    string  `json:"accountant"`
-	Kind          dp.Kind `json:"kind"`
+	Kind          dp.Kind `json:"kind"` // what EpsilonUpper guarantees, see dp.Kind
 	Runs          int     `json:"runs"` // number of trainings, those with the canary and those without it together
 	RunsPerSecond float64 `json:"runs_per_second"`
 	Tests         []Test  `json:"tests,omitempty"`

@@ -20,7 +20,7 @@ const (
 )
 
 // Options say what [Run] audits: which fault is planted in the mechanism, how clients run, and how much work is done.
-// [DefaultOptions] returns the usual ones.
+// Begin with [DefaultOptions].
 type Options struct {
 	Fault     Fault
 	FaultSize float64 // how strong the planted fault is, see Fault.Unit; 0 means the first of Fault.Sizes
@@ -53,8 +53,8 @@ func (o *Options) size() float64 {
 	return o.FaultSize
 }
 
-// DefaultOptions returns the usual options for [Run]: an audit of the correct mechanism, without a planted fault, in
-// simulated time (the runner Virtual).
+// DefaultOptions returns options for [Run] that you can change: an audit of the correct mechanism, without a planted
+// fault, in simulated time (the runner Virtual), with 100,000 runs, δ = 1e-3, confidence 0.999, seed 1 and one worker.
 func DefaultOptions() Options {
 	return Options{Fault: NoFault, Runner: Virtual, Seed: 1, Runs: 100_000, Delta: 1e-3, Confidence: 0.999, Workers: 1}
 }

@@ -66,8 +66,9 @@ func (o *Options) describe(name string) part {
 	return p
 }
 
-// Do computes one part of an audit for another process. text is a part that the audit gave to its [Elsewhere]; send
-// the result back to it. JSON cannot hold the functions of Options.Courses, so pass the audit's courses again in
+// Do computes one part of an audit. A worker process calls it for each part that it receives from the process of the
+// audit, whose [Elsewhere] (your code, which spreads the parts) has sent it. text is the part; send the result back to
+// that Elsewhere. JSON cannot hold the functions of Options.Courses, so pass the audit's courses again in
 // courses, which may have more. workers is the number of trainings at the same time, at least 1. Do refuses a part
 // from another build of the program, because its result might differ.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {

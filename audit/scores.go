@@ -319,9 +319,9 @@ type ScoresReport struct {
 	Attack   Attack     `json:"attack"`
 }
 
-// GaussianDP is the second lower bound on ε of a [ScoresReport]. It is usually larger than the first, but it assumes
-// that the training is as private as a Gaussian mechanism with some parameter μ (μ-GDP, see package gdp), and not
-// only that coins decided which canaries were members.
+// GaussianDP is the second lower bound on ε of a [ScoresReport]. The first bound assumes only that the toss of a coin
+// decided for each canary (extra record) whether it was in the training data. The second is usually larger, but also
+// assumes that the training is as private as a Gaussian mechanism with some parameter μ (μ-GDP, see package gdp).
 type GaussianDP struct {
 	// Mu is the lower bound on μ: with the report's confidence, the training is not μ-GDP for any smaller μ; 0 if
 	// none is refuted.

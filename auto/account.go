@@ -32,11 +32,10 @@ type Account struct {
 	// Once.
 	Group int `json:"group,omitempty"`
 	// Once says that the account pays for a single stage, whose plan is fixed before its first release. No filter is
-	// needed then, and package dp/pld certifies the ε. The stage needs less noise than with a filter, by about a
-	// tenth at small ε.
+	// needed then, and package dp/pld certifies the ε, with less noise than a filter would need.
 	Once bool `json:"once,omitempty"`
 	// Orders are the Rényi orders of the filter rdp.Filter. If there are no orders and Once is false, the filter is
-	// closedform.Budget, which counts by the paper's theorem.
+	// closedform.Budget, which counts by the paper's Theorem simpleF (see package dp/closedform).
 	Orders []float64 `json:"orders,omitempty"`
 }
 

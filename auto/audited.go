@@ -20,10 +20,11 @@ const (
 	auditedStop    = 1.5 // logarithm of the likelihood ratio at which the adversary stops
 )
 
-// Course returns a test case for package audit: a small run of the loop of this package, for which the audit tests
-// that everything it releases keeps the claimed ε. As in [Run], each private training is charged to a privacy budget
-// that was fixed beforehand, and does not run if the budget is not enough. An adversary sees every release, and stops
-// the loop as soon as the releases suggest that the canary (the record in question) is in the data.
+// Course returns a test case for package audit, to put into its Options.Courses: a small run of the loop of this
+// package, for which the audit tests that everything it releases keeps the claimed ε. As in [Run], each private
+// training is charged to a privacy budget that was fixed beforehand, and does not run if the budget is not enough. An
+// adversary sees every release, and stops the loop as soon as the releases suggest that the canary (the record in
+// question) is in the data.
 func Course(ctx context.Context) (audit.Course, error) {
 	spec := train.DefaultSpec()
 	spec.Model, spec.Clients, spec.Holdout, spec.NoiseMultiplier = train.Plain, 1, train.UsualHoldout, 0

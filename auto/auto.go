@@ -298,7 +298,7 @@ type Tested struct {
 	MajorityShare float64 `json:"majority_share"`
 	// MetricRows is the number of records on which the sampling error of the metric depends (models.Metric.Rows).
 	// Chance is how far a model that has learnt nothing may exceed the baseline by chance (models.Metric.Chance).
-	// Both are 0 if the metric is the accuracy, for which the number of records is enough.
+	// Both are 0 if the metric is the accuracy, whose sampling error follows from the number of all records.
 	MetricRows int     `json:"metric_rows,omitempty"`
 	Chance     float64 `json:"chance,omitempty"`
 	// Margin is the sampling error of a metric of regression, such as rmse (models.Metric.SamplingErrors, which also

@@ -52,13 +52,14 @@ type ClientReport struct {
 	// Satisfied reports whether two conditions hold. On the client's held-out records, the model reaches
 	// the target accuracy and exceeds the majority-class baseline by more than the sampling error. On its
 	// test records, the model exceeds the baseline and is not below the target by more than the sampling
-	// error.
+	// error. The sampling error is by how much the accuracy on so few records can be off: 1.645 standard
+	// deviations (see models.Metric.Margin and, for other metrics, Chance).
 	Satisfied   bool    `json:"satisfied"`
 	Short       string  `json:"short,omitempty"`   // why it is not satisfied
 	HeldOut     float64 `json:"held_out_accuracy"` // task's metric on its held-out records
 	HeldOutRows int     `json:"held_out_rows"`
-	Distinct    int     `json:"held_out_distinct_rows"`
-	Baseline    float64 `json:"held_out_baseline"` // accuracy of always predicting their most frequent class
+	Distinct    int     `json:"held_out_distinct_rows"` // number of different records among them
+	Baseline    float64 `json:"held_out_baseline"`      // accuracy of always predicting their most frequent class
 	Tested
 	Warnings []string `json:"warnings,omitempty"` // about the records that judge the model, see train.JudgedRows
 	Refused  string   `json:"refused,omitempty"`  // why an unsatisfied client no longer takes part

@@ -95,8 +95,9 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	return report, err
 }
 
-// ErrNoLedger is the error for a task that takes its randomness from the operating system, but has no folder. Without
-// a folder, the spent budget would be forgotten.
+// ErrNoLedger is the error of [Run] if noise comes from the operating system (Spec.SeedFromOS), but Options.Dir is "".
+// Models with such noise may be published, so the spent budget must be kept in a folder. With a numbered seed nothing
+// is protected, and no folder is needed.
 var ErrNoLedger = errors.New("dir is missing, must name a folder if randomness comes from the operating system: " +
 	"without a stored ledger, a release has no budget (a simulation with a numbered seed needs no " +
 	"folder)")

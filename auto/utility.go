@@ -95,10 +95,10 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 }
 
 // UsualSteps returns a [Utility] for tasks without public records. It uses no records and trains nothing, so it
-// predicts no accuracies. For each of several amounts of noise it only suggests settings: the task's clipping norm
-// and step size if these are given, and otherwise the usual clipping norm and the step size of [train.UsualStep]. Of
-// source, which has the task's data, it uses only the number of the model's parameters. The strategies Paper and
-// PaperTarget are an error, because they need predicted accuracies.
+// predicts no accuracies. For each of several amounts of noise it only suggests settings: the task's clipping norm and
+// step size if these are given, and otherwise those of [train.Spec.UsualClip] (0.3 for most models) and
+// [train.UsualStep]. Of source, which has the task's data, it uses only the number of the model's parameters. The
+// strategies Paper and PaperTarget are an error, because they need predicted accuracies.
 func UsualSteps(source *train.Source) Utility {
 	return func(_ context.Context, q Question) (Outlook, error) {
 		if q.Task.Strategy.ByTheorem() || !(q.Least > 0) {

@@ -106,8 +106,8 @@ type ClientStatus struct {
 	// started.
 	Heard    float64 `json:"heard_seconds_ago"`
 	Expelled bool    `json:"expelled"`
-	Ended    bool    `json:"ended"` // the client has finished its rounds, and the server has the list of them
-	Refused  int     `json:"refused"`
+	Ended    bool    `json:"ended"`   // the client has finished its rounds, and the server has the list of them
+	Refused  int     `json:"refused"` // number of the client's messages that were refused since the server started
 }
 
 // expulsion asks to expel a client.

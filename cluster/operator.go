@@ -83,9 +83,10 @@ func (o *Operator) ask(ctx context.Context, subject string, question, v any) err
 	}
 }
 
-// Expel removes a client from the run for good, for example because its machine is gone, so that the other clients
-// need not wait for it. The client cannot join the run again. If the server does not answer, Expel returns the same
-// error as [Operator.Status].
+// Expel removes a client from the run for good, for example because its machine is gone. While a client is missing,
+// the server makes no new global model, and the other clients wait as soon as theirs is too old for the run's
+// permissible delay (sim.Delay). The client cannot join the run again. If the server does not answer, Expel returns the
+// same error as [Operator.Status].
 func (o *Operator) Expel(ctx context.Context, client int) error {
 	var r reply
 	if err := o.ask(ctx, o.names.expel(), expulsion{client}, &r); err != nil {

@@ -14,14 +14,15 @@ import (
 	"proactivedp/train"
 )
 
-// Report is the report of a finished distributed training, which [Serve] returns: the report of the training, and
-// what the messages were like. Expelled lists the clients that were removed.
+// Report is the report of a finished distributed training, which [Serve] returns: the report of the training, the
+// sizes of its messages, and how old the models were from which updates were computed. Expelled lists the clients that
+// were removed.
 type Report struct {
 	train.Report
 	Run       string `json:"run"`
-	Received  int64  `json:"bytes_received"` // bytes of the messages whose updates were applied to the model
-	Broadcast int64  `json:"bytes_broadcast"`
-	Resent    int    `json:"resent"` // number of updates that clients sent again
+	Received  int64  `json:"bytes_received"`  // bytes of the messages whose updates were applied to the model
+	Broadcast int64  `json:"bytes_broadcast"` // bytes of the messages with global models
+	Resent    int    `json:"resent"`          // number of updates that clients sent again
 	// Lags has the staleness of the updates: element l is the number of updates for a round i that was computed from
 	// global model i − l.
 	Lags     []int          `json:"lags"`

@@ -33,8 +33,9 @@ type ServeOptions struct {
 	// its field Allow nil: the server sets it.
 	Engine broker.Engine
 	Creds  *broker.Credentials // credentials of the server at a broker that runs elsewhere; nil means none
-	// ExpelAfter is how long a client may be silent before the server expels it, so that the others need not wait for
-	// it. At least five seconds; 0 never expels.
+	// ExpelAfter is how long a client may be silent before the server expels it, at least five seconds. 0 never expels.
+	// While a client is away, there is no new global model, and the others wait as soon as theirs is too old for the
+	// run's permissible delay (sim.Delay).
 	ExpelAfter time.Duration
 	// SaveEvery is the time between two saves of the server's state; 0 means two seconds. Clients keep their rounds
 	// until the server has saved them. The server saves less often if saving would take more than a twentieth of its
@@ -76,7 +77,8 @@ func (o ServeOptions) Validate() error {
 }
 
 // LeastSilence (5 seconds) is the smallest value, other than 0, of ServeOptions.ExpelAfter and
-// JoinOptions.GiveUpAfter: a shorter silence does not show that a process is gone.
+// JoinOptions.GiveUpAfter. A client sends a message to the server about every second, so a shorter silence may only
+// mean that a few messages are late.
 const LeastSilence = 5 * beat
 
 // point is a place in the code at which a test stops a process.

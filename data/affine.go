@@ -43,7 +43,8 @@ func (m Affine) Dense() bool {
 // column and the first row with such a value, but never shows the value.
 //
 // Sparse rows do not store zeros. If the result is dense, these zeros are filled in first, and are compared with the
-// bounds like other values. Otherwise they stay 0. Therefore the bounds of a column whose Shift is 0 must include 0.
+// bounds like other values. Otherwise they stay 0, even if 0 is outside the bounds. To exclude this, bounds of a column
+// whose Shift is 0 must always include 0; other bounds are an error.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 
 // MappedInPlace does the same as [Dataset.Mapped]: it normalises the rows by m. But it may overwrite the rows of d to

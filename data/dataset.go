@@ -177,9 +177,9 @@ func (d *Dataset) validateRows(fail func(format string, args ...any)) {
 func finite(v float32) bool { return v-v == 0 }
 
 // Hash returns the SHA-256 of the content of d in hexadecimal. Use it to recognise the same data again. The content
-// is the features, the classes, the labels or the targets with their bounds, the entries or the images with their
-// normalisation, which rows are for training, and the persons. Name and Note do not count. So two files of different
-// formats with the same rows have equal hashes.
+// is the numbers of features and of classes, the labels or the targets with their bounds, the values that are stored
+// for each row, or the images with their normalisation, the number of training rows, and the persons. Name and Note do
+// not count. So two files of different formats with the same rows have equal hashes.
 func (d *Dataset) Hash() string {
 	h := sha256.New()
 	put := hasher{h: h}

@@ -31,8 +31,9 @@ func (m *Images) Scaling(c int) (scale, shift float32) {
 }
 
 // Moments returns, for each channel, the mean and the standard deviation of p/255 over all pixels p of the first n ≥
-// 1 images. Use them as Images.Mean and Images.Std to normalise pixels to mean 0 and standard deviation 1. They are
-// computed from records without noise, so no ε covers them.
+// 1 images. Pass the number of training images as n; they come first, see Dataset.Train. Use the results as
+// Images.Mean and Images.Std to normalise pixels to mean 0 and standard deviation 1. They are computed from records
+// without noise, so no ε covers them.
 func (m *Images) Moments(n int) (mean, std []float64) {
 	area := m.Height * m.Width
 	for c := range m.Channels {

@@ -31,8 +31,8 @@ const anything = "*"
 // one class 1. In this form FIRST..LAST stands for all integers from FIRST to LAST, or for all letters as in A..Z.
 //
 // In both forms the label * stands for all labels that are not listed, except for missing ones: empty, ?, NA, NaN or
-// null. Write a label in double quotes if it has a comma or an equals sign or is *, and write a double quote in it
-// twice. There must be 2 to MaxClasses classes.
+// null. Write a label in double quotes if it has a comma, an equals sign or "..", or if the label is * itself, and
+// write a double quote in it twice. There must be 2 to MaxClasses classes.
 func ParseLabels(text string) (*Labels, error) {
 	l := &Labels{class: map[string]int32{}, others: -1}
 	var errs []error
@@ -257,8 +257,8 @@ func isShort(text string) bool {
 // Names returns a name for each class: the first label that the user's list has for it.
 func (l *Labels) Names() []string { return slices.Clone(l.names) }
 
-// String returns the names of the classes as text for messages, such as "no, yes". If there are more than 8, it
-// returns the first two and their number.
+// String returns the names of the classes as text for messages, such as "no, yes". If there are more than 8, the text
+// has the first two names and the number of classes.
 func (l *Labels) String() string {
 	names := make([]string, 0, 8)
 	for i, name := range l.names[:min(len(l.names), 8)] {

@@ -64,9 +64,10 @@ func ends(n int) (low, high float64) {
 // PrivateBounds estimates bounds for the columns with differential privacy, and returns a normalisation that scales
 // each column from its bounds to [0, 1]. Use it if nobody knows public bounds. It costs each record epsilon, under
 // add-or-remove adjacency, in addition to the training (see train.Spec.BoundsEpsilon). known says for which columns j
-// the bounds are public already: these columns are not looked at, and count as bounded by [0, 1]. Rows of a separate
-// test set are not looked at either. hidden is the number of columns in which the noise hid nearly all records, so
-// that their bounds are a guess. The noise is drawn from s.
+// the bounds are public already. These columns are not looked at and cost nothing. The result gives them the bounds [0,
+// 1] and leaves the values in between unchanged, so normalise them to [0, 1] beforehand. Rows of a separate test set
+// are not looked at either. hidden is the number of columns in which the noise hid nearly all records, so that their
+// bounds are a guess. The noise is drawn from s.
 //
 // The method is that of Wilson et al., "Differentially Private SQL with Bounded User Contribution", PoPETs 2020,
 // section 5.1.1. Let d be the number of columns that are looked at. For each column, a histogram counts the records

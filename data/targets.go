@@ -114,8 +114,9 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 	return &out, nil
 }
 
-// Expect says what an empty data set d will hold, before a reader of files fills it: classes with the labels l, or
-// targets with the bounds b. The caller gives one of l and b and passes nil for the other; anything else is an error.
+// Expect prepares an empty data set d for a function that reads rows from a file into it. It sets the fields Classes
+// and Names from the labels l or, for regression, Classes and Targets from the bounds b. Give one of l and b, and nil
+// for the other; anything else is an error.
 // The labels or bounds must come from the user, because the program does not infer them from the records.
 func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
 	switch {
