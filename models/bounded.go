@@ -34,8 +34,8 @@ type Bounded interface {
 }
 
 // Adder is a Bounded model that can add its sum of clipped gradients directly to a vector that already holds the
-// noise. This is faster than WideGradSum, because the sum itself need not be stored. [Sums.AddGradSum], with which a
-// training adds them, calls this method if the model has it.
+// noise. This is faster than WideGradSum, because the sum itself need not be stored. A model need not have this
+// method: trainings call [Sums.AddGradSum], which uses it only if the model is an Adder.
 type Adder interface {
 	Bounded
 	// AddGradSum adds the sum that WideGradSum computes to u, of length d, in float64, and rounds the result to
@@ -149,8 +149,8 @@ func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float
 }
 
 // AddGradSum adds the sum that [Sums.GradSum] computes from the other arguments to u, of the model's length d, which
-// usually holds the noise. It adds in float64 and then rounds to float32. Use it for the release of a round: the
-// result in u is the noisy sum.
+// usually holds the noise. It adds in float64 and then rounds to float32. If u held the noise, it then holds the
+// noisy sum that a training step releases.
 func (s *Sums) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	if s.adder != nil {
 		return s.adder.AddGradSum(u, params, b, clip, scratch)

@@ -12,9 +12,11 @@ import (
 //
 // Each coordinate of a clipped gradient is rounded once, to a multiple of a unit. The unit is the largest power of
 // two that is at most C·2^-26, where C is the clipping norm, so it is above C·2^-27. Sums of such multiples are exact
-// in float64 as long as they stay below 2^53 units, which is at least C·2^26. This is enough for the clipped gradients
-// of MaxSample = 2^22 records, even if each adds 16·C to a coordinate. (A coordinate of a clipped gradient is at most C.
-// But a model may add it as several parts, whose coordinates may be larger than their sum.) Rounding moves a vector of d coordinates by at most GridError(d)·C.
+// in float64 as long as they stay below 2^53 units, which is at least C·2^26. This is enough for the clipped
+// gradients of MaxSample = 2^22 records, even if each adds 16·C to a coordinate. (A coordinate of a clipped gradient
+// is at most C. But for a model with a ridge penalty, package logreg adds the part from the data and the part from
+// the penalty separately, and each may be larger than their sum.) Rounding moves a vector of d coordinates by at most
+// GridError(d)·C.
 type Grid struct {
 	// Adding magic pushes everything below the unit out of the 53 bits of a float64, which rounds
 	// to nearest (D. Knuth, "The Art of Computer Programming", vol. 2, 4.2.2). It is 0 if nothing
@@ -37,9 +39,10 @@ const (
 	mantissa = 1<<52 - 1
 )
 
-// Round returns the multiple of the grid's unit that is nearest to x, a coordinate of a clipped gradient or of a part
-// of one. |x| must be at most 2^24·C for the clipping norm C: above that, Round, which adds a large constant and
-// subtracts it again, would return a wrong number. Sums have a lower limit, 16·C for each x: see [Grid].
+// Round returns the multiple of the grid's unit that is nearest to x, a coordinate of a clipped gradient, or of one
+// of the two parts in which it is added (see [Grid]). |x| must be at most 2^24·C for the clipping norm C: above that,
+// Round, which adds a large constant and subtracts it again, would return a wrong number. If rounded numbers are
+// added up, the limit for each x is 16·C: see [Grid].
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }
 
 // AddRows adds rows of a matrix x, each multiplied by a factor, to one or more sums. Use it if gradients are

@@ -46,8 +46,8 @@ type Stochastic interface {
 	Draw(scratch Scratch, s *rng.Stream)
 }
 
-// NewNetwork returns net as a Model that package sim can train. name is the model's name in texts, which the method
-// Name returns.
+// NewNetwork returns net as a [Model], so that it can be trained (see package sim). name is the model's name in
+// errors and reports, which the method Name returns.
 func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name, net: net} }
 
 // WithAutomaticClipping returns a network like m that scales every gradient to about the clipping norm, also a short
@@ -60,9 +60,9 @@ func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net,
 func (m *Network) ClipsAutomatically() bool { return m.automatic }
 
 // WithPrecision returns a network like m that multiplies numbers with precision p, such as nn.BF16, which is faster
-// than float32 on some processors but less exact: see nn.Net.WithPrecision. It returns an error if p is unknown. It
-// also does for nn.BF16x3, which speeds up only products that are computed with matrix tiles (AMX instructions), if
-// this network has no such product.
+// than float32 on some processors but less exact: see nn.Net.WithPrecision. It returns an error if p is unknown, or
+// if p is nn.BF16x3 and [nn.Net.Tiled] is false: BF16x3 speeds up only matrix products that are computed with matrix
+// tiles (AMX instructions), and this network then has none.
 func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	net, err := m.net.WithPrecision(p)
 	if err != nil {
@@ -162,7 +162,7 @@ func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, cli
 }
 
 // AddGradSum adds the sum that [Network.WideGradSum] computes from the other arguments to u, of length d, which
-// usually holds the noise of a round. This is faster than to compute the sum and add it: see [Adder].
+// usually holds the noise of a training step. This is faster than to compute the sum and add it: see [Adder].
 func (m *Network) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)

@@ -149,9 +149,9 @@ func (m Metric) Score(value float64, b *data.TargetBounds) float64 {
 //
 // predictions has what [Predictions] returns for b. Both numbers are estimates from the spread of the model's errors
 // on these records, because no bound is known that holds for every model. For r2 and rmse the estimates use the delta
-// method: they treat the metric as a linear function of the squared errors, which is good only if there are enough
-// records for the margin to be small. Both numbers are 0 if nothing can be estimated: with fewer than two records or,
-// for r2, if all targets are equal. For metrics of classifiers use [Metric.Margin] and [Metric.Chance].
+// method: they treat the metric as a linear function of the squared errors, which is good only if the margin is much
+// smaller than the rmse or, for r2, than 1 − R². Both numbers are 0 if nothing can be estimated: with fewer than two
+// records or, for r2, if all targets are equal. For metrics of classifiers use [Metric.Margin] and [Metric.Chance].
 func (m Metric) SamplingErrors(predictions []float64, b data.Batch) (margin, chance float64) {
 	n := b.Len()
 	r := EvaluateRegression(predictions, b)

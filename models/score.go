@@ -479,7 +479,8 @@ func (m Metric) Baseline(rows data.Subset) float64 {
 // and [Metric.Variance] need it. counts has the number of records of each class. Classes without records are left out
 // of the following rules. For the accuracy, n is the number of all records. For f1 and the recall at a precision with
 // two classes, it is the number of records of class 1. For auc, and f1 with more classes, it is that of the rarest
-// class. For the balanced accuracy, it is that of the rarest class times the number of classes.
+// class. For auc it is 0 if all records are of one class. For the balanced accuracy, it is that of the rarest class
+// times the number of classes.
 func (m Metric) Rows(counts []int) int {
 	all, present, rarest := 0, 0, 0
 	for _, n := range counts {
@@ -536,17 +537,17 @@ func (m Metric) Variance(value, rows float64) float64 {
 	return value * (1 - value) / rows
 }
 
-// Quantile is the number of standard deviations in a margin such as [Metric.Margin]. It is the 0.95 quantile of the
-// normal distribution: a normal value is above its mean by more than Quantile standard deviations with probability
-// 0.05.
+// Quantile is the number of standard deviations by which a measured value must be better than a target, to show with
+// 95 % confidence that the target is reached: see [Metric.Margin]. It is the 0.95 quantile of the normal
+// distribution: a normal value is above its mean by more than Quantile standard deviations with probability 0.05.
 const Quantile = 1.645
 
 // Margin returns how far the metric's value of a model can be off because it was measured on few records: [Quantile]
 // times the standard deviation of the value, see [Metric.Variance]. So a value that is above a target by more than
 // Margin shows with about 95 % confidence that the target is reached. rows is the result of [Metric.Rows] for the
 // records. If rows is 0, the records measure nothing (for example no record is of class 1, of which f1 is measured),
-// and Margin returns 0. The margin is not known for metrics of regression. For them Margin returns NaN if rows is
-// above 0: use [Metric.SamplingErrors].
+// and Margin returns 0. The value is then 0, too, so it reaches no target. The margin is not known for metrics of
+// regression. For them Margin returns NaN if rows is above 0: use [Metric.SamplingErrors].
 func (m Metric) Margin(value float64, rows int) float64 {
 	if rows < 1 {
 		return 0

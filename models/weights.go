@@ -6,10 +6,10 @@ import (
 )
 
 // Weightable is a Model whose loss can be weighted by class, for example because one class is rare. The weight of an
-// example's class multiplies its loss, without the ridge penalty if the model has one, and so its gradient before
-// clipping. After clipping, the norm of the gradient is still at most the clipping norm C, so the sensitivity of the
-// sum does not change. The weights must be public constants: weights that are computed from the records would be a
-// release that no (ε, δ) covers.
+// example's class multiplies its loss (but not a ridge penalty), and thereby changes its gradient before clipping.
+// After clipping, the norm of the gradient is still at most the clipping norm C, so the sensitivity of the sum does
+// not change. The weights must be public constants: weights that are computed from the records would be a release
+// that no (ε, δ) covers.
 type Weightable interface {
 	Model
 	// WithClassWeights returns the same model with these weights, one for each class, in [LeastClassWeight,

@@ -56,8 +56,8 @@ const MaxBatch = 1 << 18
 // Rounding is a proven bound on how much rounding errors add to the sensitivity of a sum of clipped gradients (see
 // [Net.GradSum]), as a fraction of the clipping norm C: adding or removing a record moves the computed sum by at most
 // C·(1 + Rounding). A caller who needs at most C therefore clips to C/(1 + Rounding). The bound holds for batches of
-// at most MaxBatch examples. The caller's [Factor], which gets the norm of a gradient and returns the number that
-// scales it, must scale the norm that it gets to at most C.
+// at most MaxBatch examples, and if the caller's [Factor], for each norm that it gets, returns at most the clipping
+// norm divided by this norm.
 const Rounding = (binSize+1)*(2*binSize+2)*0x1p-24 + 0x1p-17
 
 // appendBins appends to ends the end of each bin of rows. rows must be in ascending order.

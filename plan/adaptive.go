@@ -12,8 +12,9 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// FilterUse is the part of a [Next] about the Rényi filter, a privacy budget that limits all rounds of a record even
-// if they are chosen from earlier results (see [rdp.Filter]): its limits, and how much of the budget the rounds use.
+// FilterUse is the part of a [Next] about the Rényi filter, a privacy budget that limits all rounds that use a
+// record, even if they are chosen from earlier results (see [rdp.Filter]): its limits, and how much of the budget the
+// rounds use.
 type FilterUse struct {
 	rdp.Limits
 	// Recorded says whether the filter's limits were written down before the first release; otherwise this is only
@@ -27,9 +28,9 @@ type FilterUse struct {
 	All  *float64 `json:"used_by_all,omitempty"`
 }
 
-// ClosedFormBeside is the part of a [Next] with the ε of its rounds by the paper's Theorem simpleF, for comparison
-// with the ε by which [Replan] plans. The theorem holds only for rounds that were fixed before the first release. A
-// field is nil if the theorem gives no ε.
+// ClosedFormBeside is the part of a [Next] with the ε of its rounds by the paper's Theorem simpleF (an upper bound,
+// see package closedform), for comparison with the ε by which [Replan] plans. The theorem holds only for rounds that
+// were fixed before the first release. A field is nil if the theorem gives no ε.
 type ClosedFormBeside struct {
 	Past *float64 `json:"past"` // ε of the past rounds by themselves
 	All  *float64 `json:"all"`  // ε of the past and next rounds together
@@ -136,7 +137,7 @@ func percent(part float64) string { return up(100*part, 4) + " %" }
 
 // History returns the past and the next rounds, together with the filter (the budget that limits all of them). Save
 // it with [History.WriteJSON] before the next rounds run, because any rounds that are planned later must also count
-// the next rounds. p.Run must not be nil.
+// the next rounds. Call it only if p.Feasible is true: otherwise there are no next rounds, and it panics.
 func (p *Next) History() History {
 	h := History{Events: p.release(p.Event()), Notes: p.Notes}
 	if p.Filter != nil {
@@ -184,8 +185,8 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 	return History{Filter: &limits, Events: run}, nil
 }
 
-// BudgetError is the error of [Plan.History] if the budget for the filter (the ε that limits all rounds of a record,
-// see [rdp.Filter]) is too small for the planned run.
+// BudgetError is the error of [Plan.History] if the budget for the filter (the ε that limits all rounds that use a
+// record, see [rdp.Filter]) is too small for the planned run.
 type BudgetError struct {
 	Budget float64 // the ε that was given
 	Needs  float64 // least ε of a filter with the plan's δ and the same Rényi orders that lets the planned rounds through

@@ -75,8 +75,8 @@ func (h History) Fixed() ([]dp.Event, error) {
 // replace-one for FixedSize, zero-out for Shuffle (see [dp.NaturalAdjacency]).
 //
 // The key noise of a release names the source of the noise of all its rounds: the root (a seed or a secret) and the
-// number of the run, see [rng.Name]. If the key is given, it must have the run. Two releases of the same run are an
-// error that wraps dp.ErrSharedNoise, because their noise can be subtracted.
+// number of the run, see [rng.Name]. A noise without the number, the key run, is an error. Two releases of the same
+// run are an error that wraps dp.ErrSharedNoise, because their noise can be subtracted.
 //
 // Unknown keys (except in a report, see below), repeated keys, an empty list, data after the value, more than
 // MaxEventsBytes, and events outside their ranges are errors. The error names the event.

@@ -19,8 +19,9 @@ type Method string
 // Paper exist only to compare with the paper. The program claims no guarantee for them: their ε is of kind
 // dp.Approximation, and its upper bound is +Inf.
 //
-// RDP and PLD cannot count sample sizes that vary. If batch sizes vary (θ, the largest size divided by the mean s, is
-// above 1), they count every round at the largest size ⌊θs⌋, which costs at least as much.
+// If batch sizes vary (θ, the largest size divided by the mean s, is above 1), RDP and PLD count every round at the
+// largest size ⌊θs⌋, because a plan does not say which round has which size. This costs at least as much as the real
+// sizes.
 const (
 	// ClosedForm is the paper's Theorem simpleF: an upper bound. The theorem demands γθ²k²/ε rounds for k epochs. Its
 	// constant γ is corrected, because the paper makes an algebra error when it derives γ (see closedform.Form).

@@ -11,9 +11,9 @@ import (
 )
 
 // LeastNoise returns the least noise multiplier σ in [0.05, 1e6] with which the events together cost at most epsilon
-// at delta, by the accountant acc. All rounds of training get this σ; their own noise multipliers are ignored. Use it
-// instead of [Calibrate] if the rounds differ, for example in batch size. epsilon must be in [1e-8, 1e4] and delta in
-// [1e-300, 1).
+// at delta, by the accountant acc. All rounds of training get this σ instead of their own noise multipliers. Events
+// of other mechanisms, such as a count with Laplace noise, do not change. Use it instead of [Calibrate] if the rounds
+// differ, for example in batch size. epsilon must be in [1e-8, 1e4] and delta in [1e-300, 1).
 //
 // LeastNoise also returns the bound of acc, whose upper ε is at most epsilon. σ is rounded up to 7 digits. It exceeds
 // the least possible σ by a fraction of at most 1e-4, and by a little more because the upper ε of acc, which must

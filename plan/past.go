@@ -9,8 +9,8 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// MaxEventsBytes is the largest input of [ReadHistory], in bytes. It is enough for about a quarter of a
-// million events.
+// MaxEventsBytes is the largest input of [ReadHistory], in bytes. It is enough for about a quarter of a million
+// events, each of which describes any number of equal rounds.
 const MaxEventsBytes = 16 << 20
 
 // eventRow is an event in a file. Its fields replace those of dp.Event.
@@ -104,10 +104,10 @@ func (r eventRow) other(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency
 	return e, errors.Join(append(errs, e.Validate())...)
 }
 
-// Complete returns e with its sampling and its adjacency filled in from the arguments, if they are empty. If the
-// argument adjacency is "", too, it uses the usual one for the sampling: add-or-remove for Poisson and Allocation,
-// replace-one for FixedSize, zero-out for Shuffle (see [dp.NaturalAdjacency]). Use it for events from a file that
-// does not state them.
+// Complete returns the event e (rounds of training, or another release) with its sampling and its adjacency filled in
+// from the arguments, if they are empty. If the argument adjacency is "", too, it uses the usual one for the
+// sampling: add-or-remove for Poisson and Allocation, replace-one for FixedSize, zero-out for Shuffle (see
+// [dp.NaturalAdjacency]). Use it for events from a file that does not state them.
 func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event {
 	if e.Sampling == "" {
 		e.Sampling = sampling

@@ -33,12 +33,12 @@ const (
 	maxClients             = 1_000_000
 )
 
-// Plan is the answer of [Solve] to a [Request]. Sizes are expected sizes of Poisson samples. Whole numbers are
-// rounded to the safe side: rounds up, sizes down.
+// Plan is the answer of [Solve] to a [Request]. Under Poisson sampling, batch sizes are expected sizes. Whole numbers
+// are rounded to the safe side: rounds up, sizes down.
 //
 // Batch sizes may vary between rounds. θ (Theta) is the largest size divided by the mean; 1 means a constant size. If
-// θ is above 1, the sizes of the plan, including SMax and Run.SampleSize, are mean sizes s̄ = K/T, as in the paper,
-// and a single round may sample θ·s̄ records.
+// θ is above 1, the sizes of the plan, including SMax and Run.SampleSize, are mean sizes s̄ = K/T (for K gradients in
+// T rounds), as in the paper, and a single round may sample θ·s̄ records.
 //
 // Use Solve to make a Plan. The methods of any other Plan return an error or, if they have no error result, may
 // panic.
@@ -137,8 +137,9 @@ type Plan struct {
 	batches int // t of Allocation; 0 if it is not known yet
 }
 
-// Theorem has the numbers that the paper's Theorem simpleF gives for the budget of a plan by another accountant, for
-// comparison. A field is nil if the theorem does not cover the request.
+// Theorem has the numbers that the paper's Theorem simpleF (an upper bound on ε, see package closedform) gives for
+// the budget of a plan by another accountant, for comparison. A field is nil if the theorem does not cover the
+// request.
 type Theorem struct {
 	Sigma *float64 `json:"sigma,omitempty"` // the theorem's noise multiplier σ, if ε was given
 	// SMax is the theorem's largest batch size within the budget, for the plan's epochs.

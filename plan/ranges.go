@@ -49,7 +49,7 @@ func CheckEpsilon(epsilon float64) error {
 	return dp.CheckRange("epsilon", epsilon, minEpsilon, maxEpsilon)
 }
 
-// CheckBudget does the same as [CheckEpsilon] for the ε of a Rényi filter, a budget that limits all rounds of a
+// CheckBudget does the same as [CheckEpsilon] for the ε of a Rényi filter, a budget that limits all rounds that use a
 // record (see [Plan.History]): it returns an error if ε is not in [1e-8, 1e4]. The text of the error calls the number
 // budget instead of epsilon.
 func CheckBudget(epsilon float64) error {

@@ -308,7 +308,7 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 }
 
 // Event returns the planned next rounds as one event for an accountant. It counts the rounds of all clients that hold
-// the record. p.Run must not be nil.
+// the record. Call it only if p.Feasible is true: otherwise there are no next rounds, and it panics.
 func (p *Next) Event() dp.Event { return p.event(p.Sigma, p.Run.SampleSize, p.Run.Rounds) }
 
 // release returns the events of the past rounds, followed by the event next.

@@ -295,8 +295,9 @@ func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
 // WriteBatches writes a table for people of the trainings that [Compare] returned as rows, one line for each batch
 // size. The columns are the number of rounds, the least noise multiplier σ, the signal (the size of the summed
-// gradients compared with the noise, as a percentage of that of full batches), and the numbers of gradients, messages
-// and bytes for each parameter. For a size without a σ, the line gives the reason.
+// gradients compared with the noise, as a percentage of that of full batches), the numbers of gradients and of
+// messages, and the bytes of all messages for each parameter of the model. For a size without a σ, the line gives the
+// reason.
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)

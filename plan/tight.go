@@ -44,8 +44,8 @@ type Setting struct {
 
 // Tighten computes the ε of the plan by the accountant acc, usually pld.Accountant, under add-or-remove and under
 // replace-one adjacency. It also finds the batch size and the noise that acc would allow for the plan's budget,
-// records and epochs. Use it to see how much a plan by the paper's theorem wastes. The result is stored in p.Tight.
-// If batch sizes vary (θ > 1), every round counts as if it had the largest size.
+// records and epochs. Use it to see by how much a plan by the paper's theorem overestimates ε. The result is stored
+// in p.Tight. If batch sizes vary (θ > 1), every round counts as if it had the largest size.
 //
 // Tighten does nothing if there is nothing to account for: no ε, no σ, or less than one gradient computation. It also
 // does nothing for random allocation and for plans that protect a person (Group). Their ε is already by the accountant

@@ -272,7 +272,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 }
 
 // AddGradSum adds the sum that [Model.WideGradSum] computes from the other arguments to u, of length NumParams, which
-// usually holds the noise of a round: see [models.Adder]. given is working memory from NewScratch.
+// usually holds the noise of a training step: see [models.Adder]. given is working memory from NewScratch.
 func (m *Model) AddGradSum(u, params []float32, b data.Batch, clip float64, given models.Scratch) error {
 	if b.Len() == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 )
 
 // Images returns a random data set of n images of the given size, for tests and benchmarks. Pixels and labels are
-// uniform, so there is nothing to learn and gradients are large.
+// uniform and independent, so a model cannot learn anything from them.
 func Images(n, channels, height, width, classes int) *data.Dataset {
 	size := channels * height * width
 	s := rng.New(6).Stream(rng.Synthetic, uint32(n), size)
