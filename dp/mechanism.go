@@ -456,8 +456,8 @@ func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 func (l *Ledger) All() iter.Seq[Event] { return slices.Values(l.events) }
 
 // Run summarises the ledger: the number of recorded rounds (Rounds), the number of gradients that they compute in
-// expectation (Computed), and the largest expected batch size (Max). Remainder is 0, because a ledger has no target K
-// of which gradients could be left. Run panics if an int cannot hold the number of gradients.
+// expectation (Computed), and the largest expected batch size (Max). Remainder is 0, because a ledger counts released
+// rounds and has no planned number of gradients. Run panics if an int cannot hold the number of gradients.
 func (l *Ledger) Run() Run {
 	r := Run{}
 	for _, e := range l.events {

@@ -99,7 +99,8 @@ func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 
 // RHS returns the right-hand side of the equation γ = RHS that defines the constant γ in the paper's Theorems Main
 // and simpleF. sigma is the noise multiplier σ, and alphaBar is ᾱ = ε/(γk) for k epochs. [GammaAt] solves the
-// equation, so most callers do not need RHS. With D = 1-ᾱ-2√ᾱ for Corrected and (1-√ᾱ)² for Printed, it is
+// equation, so most callers do not need RHS. With e = 2.718…, and D = 1-ᾱ-2√ᾱ for Corrected and (1-√ᾱ)² for Printed,
+// it is
 //
 //	2/(1-ᾱ) + 16ᾱ/(1-ᾱ)·(σ/D + e³/(σ(σ(1-ᾱ)-2e√ᾱ)))·e^{3/σ²}
 //
