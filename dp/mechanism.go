@@ -288,8 +288,8 @@ func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 
 // AddNoise makes the release of a round: it sets u to sum, the round's sum of clipped gradients, plus noise N(0,
 // C²σ²I) from the stream s. u and sum must have equal lengths. With Exact and σ above 0, sum and noise are rounded to
-// multiples of one spacing of about Cσ·2^-40. Otherwise they are added in float64. u is the result as float32; this
-// rounding costs no privacy, because it comes after the noise.
+// multiples of one spacing of about Cσ·2^-40, so that low bits reveal nothing about the records. Otherwise they are
+// added in float64. u is the result as float32; this rounding costs no privacy, because it comes after the noise.
 func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 	if m.Exact && m.NoiseMultiplier > 0 {
 		m.lattice(len(u)).add(u, sum, s)

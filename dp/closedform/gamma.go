@@ -121,11 +121,11 @@ func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	return v, nil
 }
 
-// Gamma returns the constant γ of the paper's Theorems Main and simpleF, as printed or corrected (form), for a
-// privacy budget (ε, δ) and k epochs. The theorems require at least γθ²k²/ε rounds, where θ is the largest batch size
-// divided by the mean. So a smaller γ means fewer rounds. γ is above 2, and in the paper's settings 3.1 to 4.7. Gamma
-// is GammaAt(form, σ_eq(ε, δ), ε/k), with σ_eq from [Sigma]. ε must be in [1e-60, 1e30], δ in [MinDelta, 1) and k in
-// [1e-20, 1e20].
+// Gamma returns the constant γ of the paper's Theorems Main and simpleF, as the paper prints it or with its errors
+// corrected (form, see [Form]), for a privacy budget (ε, δ) and k epochs. The theorems require at least γθ²k²/ε
+// rounds, where θ is the largest batch size divided by the mean. So a smaller γ means fewer rounds. γ is above 2, and
+// in the paper's settings 3.1 to 4.7. Gamma is GammaAt(form, σ_eq(ε, δ), ε/k), with σ_eq from [Sigma]. ε must be in
+// [1e-60, 1e30], δ in [MinDelta, 1) and k in [1e-20, 1e20].
 func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	sigma, err := Sigma(eps, delta)
 	if err := errors.Join(form.check(), err, checkEpochs(k)); err != nil {
