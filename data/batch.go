@@ -55,9 +55,9 @@ func (s Subset) ClassCounts() []int {
 // All returns one [Batch] with all rows of s, in order.
 func (s Subset) All() Batch { return Batch(s) }
 
-// Batch returns some rows of s as a [Batch]. positions has their places in s, each in [0, s.Len()), as a sampler
-// draws them. To save memory, Batch overwrites positions with row numbers of the data set, and uses this slice as the
-// batch's Rows.
+// Batch returns some rows of s as a [Batch]. positions has their places in s, each in [0, s.Len()), such as those
+// that dp.Mechanism.Sample draws. To save memory, Batch overwrites positions with row numbers of the data set, and
+// uses this slice as the batch's Rows.
 func (s Subset) Batch(positions []int32) Batch {
 	for i, p := range positions {
 		positions[i] = s.Rows[p]

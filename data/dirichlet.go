@@ -32,8 +32,8 @@ func Dirichlet(alpha float64) Partition {
 }
 
 // Skewed reports whether p gives clients different distributions of labels, as only a [Dirichlet] partition does.
-// Reports of such a training warn of it, because the paper assumes that the data of all clients have the same
-// distribution.
+// Reports of such a training warn of it, because the Proactive DP paper assumes that the data of all clients have the
+// same distribution.
 func (p Partition) Skewed() bool {
 	_, skewed := p.alpha()
 	return skewed

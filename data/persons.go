@@ -12,8 +12,8 @@ import (
 	"proactivedp/rng"
 )
 
-// PersonKey identifies the person to whom a row belongs without giving the name: it is half of a SHA-256 of the name.
-// If two names had the same key, which is very unlikely, the two persons would count as one.
+// PersonKey identifies the person to whom a row belongs without giving the name: it is the first half of the SHA-256
+// of the name. If two names had the same key, which is very unlikely, the two persons would count as one.
 type PersonKey [sha256.Size / 2]byte
 
 // PersonOf returns the key by which Dataset.Person identifies the person with this name. Names are compared byte by

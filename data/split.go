@@ -83,10 +83,10 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 }
 
 // HoldOut divides the training rows into rows to train on (rest) and rows to compare models on (held), so that the
-// test set is not used for that. part in (0, 1) is the fraction to hold out, and fold says which part it is, as in
-// cross-validation: different folds, from 0, hold out different rows. root is the source of the random choice. A row
-// is held out if a hash of its record, keyed by root and scaled to [0, 1), is in [fold·part, (fold+1)·part). So the
-// number of held-out rows varies around part·rows. It is an error if rest or held is empty.
+// test set is not used for that. part in (0, 1) is the fraction to hold out. fold, in [0, 1/part − 1], says which
+// rows these are, as in cross-validation: different folds hold out different rows. root is the source of the random
+// choice. A row is held out if a hash of its record, keyed by root and scaled to [0, 1), is in [fold·part,
+// (fold+1)·part). So the number of held-out rows varies around part·rows. It is an error if rest or held is empty.
 //
 // As with [SplitByRecord], adding or removing a record moves no other record, so rest changes by at most this record.
 // If the data set says whose record each row is (Dataset.Person), the person is hashed instead of the record, so that
@@ -250,7 +250,8 @@ const MaxParts = 1_000_000
 // gets all rows. With the other partitions, every client gets ⌊rows/n⌋ of them, at least one, and the remaining rows
 // are not used. root is the source of the random choice, and may be nil only for Replicate. It is an error if n is
 // not in [1, MaxParts], or if there are fewer rows than clients. If the rows have persons (see Dataset.Person), only
-// Replicate is allowed for several clients. A Dirichlet partition needs classes, not targets.
+// Replicate is allowed for several clients, because other partitions would deal the records of a person to several
+// clients. A Dirichlet partition needs classes, not targets.
 func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	if n < 1 || n > MaxParts {
 		return nil, fmt.Errorf("clients = %d, must be in [1, %d]", n, MaxParts)

@@ -40,7 +40,7 @@ const (
 	// record contains.
 	ReplaceOne Adjacency = "replace-one"
 	// ZeroOut means that the gradient of one record is 0 in one of the two data sets. The record keeps its place, so
-	// N and all batches are equal. It is the usual adjacency for shuffled batches.
+	// N and all batches are equal. Use it for shuffled batches, where one record more would change other batches, too.
 	ZeroOut Adjacency = "zero-out"
 )
 
@@ -88,7 +88,7 @@ const MaxGroup = 1000
 func Samplings() []Sampling { return []Sampling{Poisson, FixedSize, Shuffle, Allocation} }
 
 // HasEpochs reports whether the sampling uses a record in at most one round of an epoch, as Shuffle and Allocation
-// do. With such a sampling, the rounds of an epoch are not independent of each other.
+// do. With such a sampling, an accountant must count epochs, because the rounds of an epoch are not independent.
 func (s Sampling) HasEpochs() bool { return s == Shuffle || s == Allocation }
 
 // Adjacencies returns all adjacencies, whose names [ParseAdjacency] reads.

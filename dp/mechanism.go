@@ -288,8 +288,8 @@ func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 
 // AddNoise makes the release of a round: it sets u to sum, the round's sum of clipped gradients, plus noise N(0,
 // C²σ²I) from the stream s. u and sum must have equal lengths. With Exact and σ above 0, sum and noise are rounded to
-// multiples of one spacing of about Cσ·2^-40. Otherwise they are added in float64. u is the result as float32; this
-// rounding costs no privacy, because it comes after the noise.
+// multiples of one spacing of about Cσ·2^-40, so that low bits reveal nothing about the records. Otherwise they are
+// added in float64. u is the result as float32; this rounding costs no privacy, because it comes after the noise.
 func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 	if m.Exact && m.NoiseMultiplier > 0 {
 		m.lattice(len(u)).add(u, sum, s)
@@ -456,8 +456,8 @@ func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 func (l *Ledger) All() iter.Seq[Event] { return slices.Values(l.events) }
 
 // Run summarises the ledger: the number of recorded rounds (Rounds), the number of gradients that they compute in
-// expectation (Computed), and the largest expected batch size (Max). Remainder is 0, because a ledger has no target K
-// of which gradients could be left. Run panics if an int cannot hold the number of gradients.
+// expectation (Computed), and the largest expected batch size (Max). Remainder is 0, because a ledger counts released
+// rounds and has no planned number of gradients. Run panics if an int cannot hold the number of gradients.
 func (l *Ledger) Run() Run {
 	r := Run{}
 	for _, e := range l.events {

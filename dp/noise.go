@@ -128,7 +128,8 @@ func (c *composed) sharing(client, i int) (int, bool) {
 
 // Names returns the sources of noise that the events name, each once, in the order of the events, for example to
 // publish them with ε. A source is a root (a seed or a secret) and the number of a run: one root has independent
-// noise for each run number. unnamed is true if at least one event names no source.
+// noise for each run number. unnamed is true if at least one event names no source; whether that event shares
+// noise with others is then unknown.
 func Names(events []Event) (names []rng.Name, unnamed bool) {
 	seen := map[rng.Name]bool{}
 	for _, e := range events {

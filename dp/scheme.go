@@ -131,9 +131,9 @@ func (s Scheme) Sensitivity() float64 {
 
 // NaturalAdjacency returns the neighbouring relation to use with a sampling if none is given. Poisson and Allocation
 // draw each record independently of the others, so a record may be added or removed. FixedSize takes exactly s of N
-// records, so N must stay the same, and a record is replaced. With Shuffle the record keeps its place, and its
-// gradient becomes 0 (ZeroOut). For an unknown sampling the result is "", which [Event.Validate] and [SchemeOf]
-// refuse.
+// records, so N must stay the same, and a record is replaced. With Shuffle, one record more would change other
+// batches, too, so the record keeps its place, and its gradient becomes 0 (ZeroOut). For an unknown sampling the
+// result is "", which [Event.Validate] and [SchemeOf] refuse.
 func NaturalAdjacency(s Sampling) Adjacency {
 	switch s {
 	case Poisson, Allocation:
@@ -163,8 +163,8 @@ func (s Sampling) CheckDrawn() error {
 // Batches returns t, the number of batches in an epoch of the event's sampling, for texts and for accountants that
 // count epochs. For random allocation (Allocation: each record chooses one batch of the epoch) it is 1/q for the sample
 // rate q, and an epoch has t rounds. For other samplings it counts full batches: 1/q if the event gives its Rate, or
-// N/s if it gives the batch size s and the number of records N, rounded down. A data loader that also makes a batch of
-// the remaining records has one batch more. The event must be valid.
+// N/s if it gives the batch size s and the number of records N, rounded down. A last batch of the remaining records,
+// which some data loaders make, is not counted. The event must be valid.
 func (e Event) Batches() int {
 	if e.Rate != 0 {
 		if e.Sampling == Allocation {
@@ -194,10 +194,9 @@ func (e Event) Epochs() int {
 //
 // The rounds must be consecutive rounds of one data loader. If they differ in noise or in the number of batches of an
 // epoch, each shuffled event except the last must consist of whole epochs. Otherwise the error wraps [ErrNotCovered],
-// because the number of rounds with one noise would not show how often they use a record. For example, if the noise
-// changes to σ₂ in the middle of an epoch, a record may be in a round at σ₂ of this epoch and in another one of the
-// next, although only one epoch begins at σ₂. Events of random allocation must fulfil the same condition, but are not
-// replaced.
+// because an event with parts of two epochs may use a record twice, even if it is counted as one epoch. For example,
+// if t rounds at σ₂ begin in the middle of an epoch of t rounds, they may use a record once in this epoch and once
+// more in the next. Events of random allocation must fulfil the same condition, but are not replaced.
 func Unamplified(events []Event) (all []Event, others bool, err error) {
 	// Why the replacement costs at least as much. Fix the permutations. Then a record is in one batch of
 	// each epoch, so two neighbours differ in one Gaussian round per epoch, by C (zero-out) or 2C

@@ -124,9 +124,10 @@ func ParseSizes(text string) (Sizes, error) {
 	return p, nil
 }
 
-// MaxRounds is the largest number of rounds of one client. The reason for the limit is memory. A run needs 8 bytes
-// for each round, so at most 160 MB, if batch sizes vary, or if the clients' permissible delay (how far a client may
-// run ahead of the global model, see package sim) depends on batch sizes.
+// MaxRounds is the largest number of rounds of one client. The reason for the limit is memory: a simulation stores
+// the total batch size before each round (8 bytes for each round, so at most 160 MB) if batch sizes vary, or if the
+// clients' permissible delay (how far a client may run ahead of the global model, see package sim) depends on batch
+// sizes.
 const MaxRounds = 20_000_000
 
 // Run says how many rounds a client computes if it may compute K gradients in total. Round i computes s_i gradients,

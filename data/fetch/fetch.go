@@ -37,8 +37,8 @@ var (
 	ErrDamaged = errors.New("damaged")
 )
 
-// DefaultMaxBytes is the largest size in bytes of a file whose File.MaxBytes is 0: 256 MiB. The largest data set in
-// use, CIFAR-10, has 170 MB.
+// DefaultMaxBytes is the largest size in bytes of a file whose File.MaxBytes is 0: 256 MiB. The largest file that
+// this program downloads, the archive of CIFAR-10, has 170 MB.
 const DefaultMaxBytes = 256 << 20
 
 // File describes a file of a data set: its names, the URLs from which it can be downloaded, and the digest or test

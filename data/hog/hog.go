@@ -45,8 +45,8 @@ const (
 )
 
 // Norm is the Euclidean norm to which the features of each image are scaled. The bias of a linear model acts like one
-// more feature with the value 1. Compared with 1, the norm 10 is large, so that the bias takes only a small part of a
-// clipped gradient.
+// more feature with the value 1. Compared with 1, the norm 10 is large, so that almost all of a gradient's norm, which
+// clipping limits, is left to the weights.
 const Norm = 10
 
 // Prefix is the beginning of the text of every Map (see [Map.String]), by which it differs from the text of other
@@ -118,7 +118,8 @@ func (m Map) Features(d *data.Dataset) (int, error) {
 	return n, nil
 }
 
-// Bytes returns how many bytes of memory the features of d take, or 0 if [Map.Apply] would fail.
+// Bytes returns how many bytes of memory the features of d will take, so that a caller can check this before
+// [Map.Apply]. It returns 0 if Apply would fail.
 func (m Map) Bytes(d *data.Dataset) int64 {
 	n, err := m.Features(d)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Classes is the number of classes: the ten digits.
+// Classes is the number of classes of MNIST (the ten digits), and of every other data set that this package reads.
 const Classes = 10
 
 // Mean and Std are the constants by which images are normalised: the mean and the standard deviation of p/255 over

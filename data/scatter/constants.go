@@ -31,9 +31,9 @@ func (m Map) planes() int {
 	return 3
 }
 
-// Constants returns the SHA-256, in hexadecimal, of the constants by which features are normalised. Two machines with
-// equal digests compute equal features. The constants are statistics of randomly generated images, not of the user's
-// images. The digest is the same for every m.
+// Constants returns the SHA-256, in hexadecimal, of the constants by which features are normalised. Machines that
+// train together compare it: with equal digests, they compute the same features, up to rounding. The constants are
+// statistics of randomly generated images, not of the user's images. The digest is the same for every m.
 func (m Map) Constants() string {
 	sum := sha256.Sum256(stored)
 	return hex.EncodeToString(sum[:])

@@ -239,7 +239,8 @@ func (m Map) Features(d *data.Dataset) (int, error) {
 	return i.Channels * n * rows, nil
 }
 
-// Bytes returns how many bytes of memory the features of d take, or 0 if [Map.Apply] would fail.
+// Bytes returns how many bytes of memory the features of d will take, so that a caller can check this before
+// [Map.Apply]. It returns 0 if Apply would fail.
 func (m Map) Bytes(d *data.Dataset) int64 {
 	n, err := m.Features(d)
 	if err != nil {
@@ -288,9 +289,10 @@ func (m Map) recipe(d *data.Dataset) (*recipe, error) {
 }
 
 // Apply returns the records of d with dense rows of their features instead of images. It calls progress, unless that
-// is nil, with the number of records that are done. The result does not depend on the number of processors. If mirror
-// images of features are not added (Map.Fold is No), the features are in the order [colour plane][wavelet
-// channel][row][column]: 81 wavelet channels for each plane, at every fourth row and column of the image.
+// is nil, with the number of records that are done. The result does not depend on the number of processors. The
+// features are in the order [colour plane][wavelet channel][row][column]: 81 wavelet channels for each plane, at every
+// fourth row and column of the image. If Map.Fold is Yes, the sum of a feature and its mirror image has the place of
+// the first of the two, and the second is left out.
 func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
 	m, err := m.For(d)
 	if err != nil {

@@ -109,7 +109,7 @@ func (c Claim) Plus(epsilon float64, why string) Claim {
 }
 
 // Least returns the better of two claims about the same release: c, with the ε, Kind and Reason of o if the upper end
-// of o's ε is smaller.
+// of o's ε is smaller, or if only o has an ε. The other fields, such as Accountant, are those of c.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,

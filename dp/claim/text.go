@@ -38,19 +38,19 @@ const (
 // ([PerRecord]) or those of one client ([PerClient]). ε and δ are rounded up. If you pass no events, the paragraph
 // does not describe the rounds, so describe them next to it.
 //
-// The paragraph says that rates, noise and the number of rounds were fixed beforehand. For rounds that were chosen
-// from earlier results use [AdaptiveStatement] or [BudgetStatement].
+// The paragraph says that rates, noise and the number of rounds were fixed beforehand. If some of them were chosen
+// after seeing earlier results, use [AdaptiveStatement] or [BudgetStatement].
 func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	return statement(unit, b, "Rates, noise and the number of rounds are assumed to be "+
 		"fixed before the first release: choosing them, or when to stop, from released results is not covered, "+
 		"and neither are choices made by looking at the data, such as C and step sizes.", events)
 }
 
-// AdaptiveStatement returns the paragraph to publish, like [Statement], for rounds that may have been chosen from
-// earlier results. All these rounds must have been allowed by an rdp.Filter, which keeps a budget that was fixed
-// beforehand. b is the guarantee of the filter, and orders are its Rényi orders. unit is as for Statement. recorded
-// says whether the budget and the orders were written down before the first release. If they were not, the paragraph
-// says that they are assumed to have been fixed by then.
+// AdaptiveStatement returns the paragraph to publish, like [Statement], if rates, noise or the number of rounds may
+// have been chosen after seeing earlier results. All rounds must have been allowed by an rdp.Filter, which keeps a
+// budget that was fixed beforehand. b is the guarantee of the filter, and orders are its Rényi orders. unit is as for
+// Statement. recorded says whether the budget and the orders were written down before the first release. If they were
+// not, the paragraph says that they are assumed to have been fixed by then.
 func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, events ...dp.Event) string {
 	at := "order α = " + Orders(orders)
 	if len(orders) > 1 {
@@ -115,9 +115,10 @@ func Line(b dp.Bound, events ...dp.Event) string {
 	return line + "." + strings.TrimSuffix(" "+drawSentence(b, events), " ")
 }
 
-// BudgetStatement returns the paragraph to publish, like [Statement], for rounds that may have been chosen from
-// earlier results and were counted by a closedform.Budget, which was fixed beforehand. b is the guarantee of the
-// whole budget, even if the rounds have spent only a part of it. unit is as for Statement.
+// BudgetStatement returns the paragraph to publish, like [Statement], if rates, noise or the number of rounds may have
+// been chosen after seeing earlier results. All rounds must have been counted by a closedform.Budget, which was fixed
+// beforehand. b is the guarantee of the whole budget, even if the rounds have spent only a part of it. unit is as for
+// Statement.
 func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	return statement(unit, b, "Rates, noise, C and when to stop may have been chosen from earlier results. "+
 		"This ε is the whole of a budget by Theorem thm1 in its corrected form. Its ε and δ were fixed before the "+

@@ -30,9 +30,9 @@ import (
 // It covers Poisson sampling under add-or-remove adjacency. Sample rates, noise and the number of records
 // N may differ between events. To account for several clients that use the same record, concatenate their
 // events. If the noise differs, every round is counted with the smallest noise multiplier σ, which costs at least as
-// much. If the rates differ, the theorem requires θ² times as many rounds, where θ is the largest rate divided by the
-// mean rate. That can give a larger ε than if all rounds had the largest rate, where θ is 1. So Accountant computes
-// both, and returns the smaller ε.
+// much. If the rates differ, the theorem requires θ² times as many rounds as for equal rates with the same mean, where
+// θ is the largest rate divided by the mean rate. That can give a larger ε than if all rounds had the largest rate,
+// where θ is 1. So Accountant computes ε for the given rates and for the largest one, and returns the smaller ε.
 //
 // The error wraps dp.ErrNotCovered for everything else: noise too small or rates too large for the
 // theorem, and values outside the ranges. The ranges are N up to 2^53, up to 1e20 epochs, σ in

@@ -89,10 +89,11 @@ func Epsilon(sigma, delta float64) (float64, error) {
 	}
 }
 
-// H returns h(x) = (√(1+(e/x)²) - e/x)², for x > 0: a function of the paper's Theorem simpleF that increases from 0
-// to 1. Most callers need only [Conditions] and [MaxAlphaBar], which call H. For noise multiplier σ, h(σ) is the
-// upper limit of ᾱ = ε/(γk) for k epochs, where γ is the theorem's constant (see [Gamma]). The limit exists because
-// the formula of γ (see [RHS]) has the denominator σ(1-ᾱ) - 2e√ᾱ, which is positive for smaller ᾱ and 0 at ᾱ = h(σ).
+// H returns h(x) = (√(1+(e/x)²) - e/x)², for x > 0 and e = 2.718…: a function of the paper's Theorem simpleF that
+// increases from 0 to 1. Most callers need only [Conditions] and [MaxAlphaBar], which call H. For noise multiplier σ,
+// h(σ) is the upper limit of ᾱ = ε/(γk) for k epochs, where γ is the theorem's constant (see [Gamma]). The limit
+// exists because the formula of γ (see [RHS]) has the denominator σ(1-ᾱ) - 2e√ᾱ, which is positive for smaller ᾱ and
+// 0 at ᾱ = h(σ).
 func H(x float64) float64 {
 	r := rootH(x)
 	return r * r
@@ -104,7 +105,7 @@ func rootH(x float64) float64 {
 	return 1 / (math.Hypot(1, c) + c)
 }
 
-// G returns g(x) = min{1/(ex), h(x)}, a function of the paper's Theorem simpleF, for x > 0; h is the function [H].
-// The theorem allows sample rates of at most g(σ_eq), where σ_eq is the result of [Sigma]. g(x) is h(x) for x < 2.467
-// and 1/(ex) for larger x.
+// G returns g(x) = min{1/(ex), h(x)}, a function of the paper's Theorem simpleF, for x > 0; e is 2.718…, and h is the
+// function [H]. The theorem allows sample rates of at most g(σ_eq), where σ_eq is the result of [Sigma]. Most callers
+// need only [Conditions], which checks that. g(x) is h(x) for x < 2.467 and 1/(ex) for larger x.
 func G(x float64) float64 { return min(1/(math.E*x), H(x)) }

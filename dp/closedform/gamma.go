@@ -99,7 +99,8 @@ func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 
 // RHS returns the right-hand side of the equation γ = RHS that defines the constant γ in the paper's Theorems Main
 // and simpleF. sigma is the noise multiplier σ, and alphaBar is ᾱ = ε/(γk) for k epochs. [GammaAt] solves the
-// equation, so most callers do not need RHS. With D = 1-ᾱ-2√ᾱ for Corrected and (1-√ᾱ)² for Printed, it is
+// equation, so most callers do not need RHS. With e = 2.718…, and D = 1-ᾱ-2√ᾱ for Corrected and (1-√ᾱ)² for Printed,
+// it is
 //
 //	2/(1-ᾱ) + 16ᾱ/(1-ᾱ)·(σ/D + e³/(σ(σ(1-ᾱ)-2e√ᾱ)))·e^{3/σ²}
 //
@@ -120,11 +121,11 @@ func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	return v, nil
 }
 
-// Gamma returns the constant γ of the paper's Theorems Main and simpleF, as printed or corrected (form), for a
-// privacy budget (ε, δ) and k epochs. The theorems require at least γθ²k²/ε rounds, where θ is the largest batch size
-// divided by the mean. So a smaller γ means fewer rounds. γ is above 2, and in the paper's settings 3.1 to 4.7. Gamma
-// is GammaAt(form, σ_eq(ε, δ), ε/k), with σ_eq from [Sigma]. ε must be in [1e-60, 1e30], δ in [MinDelta, 1) and k in
-// [1e-20, 1e20].
+// Gamma returns the constant γ of the paper's Theorems Main and simpleF, as the paper prints it or with its errors
+// corrected (form, see [Form]), for a privacy budget (ε, δ) and k epochs. The theorems require at least γθ²k²/ε
+// rounds, where θ is the largest batch size divided by the mean. So a smaller γ means fewer rounds. γ is above 2, and
+// in the paper's settings 3.1 to 4.7. Gamma is GammaAt(form, σ_eq(ε, δ), ε/k), with σ_eq from [Sigma]. ε must be in
+// [1e-60, 1e30], δ in [MinDelta, 1) and k in [1e-20, 1e20].
 func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	sigma, err := Sigma(eps, delta)
 	if err := errors.Join(form.check(), err, checkEpochs(k)); err != nil {

@@ -8,9 +8,9 @@ import (
 )
 
 // MinEpsilon returns the smallest ε, rounded up, for which the run s meets all conditions of the paper's Theorem
-// simpleF at s.Delta, with the constant γ of the given form. The conditions are verified at the returned ε. s.Epsilon
-// is ignored. Set s.Sigma to +Inf if the noise is not chosen yet: the run is then taken to have the least noise that
-// the theorem allows for the returned ε, σ_eq of [Sigma].
+// simpleF at s.Delta, with the constant γ as printed or corrected (see [Form]). The conditions are verified at the
+// returned ε. s.Epsilon is ignored. Set s.Sigma to +Inf if the noise is not chosen yet: the run is then taken to have
+// the least noise that the theorem allows for the returned ε, σ_eq of [Sigma].
 //
 // Rounding adds at most a relative 1e-7, or at most 1e-3 for sample rates near the limit beyond which no γ exists:
 // there float64 cannot resolve the conditions. The error wraps dp.ErrNotCovered if no such ε exists, or if s is a run
