@@ -19,7 +19,7 @@ const textWidth = 100
 // and the privacy guarantee of a single training.
 func (r *DelayReport) WriteText(w io.Writer) error {
 	t := r.Spec.Train
-	if _, err := fmt.Fprintf(w, "%s\n\n%s; %s, K = %d each in %s; %s; judged on %s of %s (%s)\n%s\n\n",
+	if _, err := fmt.Fprintf(w, "%s\n\n%s; %s, %d gradients each in %s; %s; judged on %s of %s (%s)\n%s\n\n",
 		wrapped(r.Verdict.Text), train.ModelTitle(t.Model), decimal.Many(t.Clients, "client"), t.GradComps, decimal.Many(r.Rounds, "round"),
 		seedsText(r.Spec.Seeds), decimal.Many(r.TestRows, "row"), report.Data(t.Data, r.Synthetic, r.DataNote),
 		r.JudgedOn, wrapped(timingText(t))); err != nil {

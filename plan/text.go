@@ -265,7 +265,7 @@ func (p *Plan) writeSignal(t *page) {
 	case th.Epsilon != nil:
 		t.row("the paper", "ε ≤ %s for this run by its theorem (--method closed-form)", up(*th.Epsilon, 5))
 	default:
-		t.row("the paper", "σ = %s and s at most %d by its theorem (--method closed-form)", up(*th.Sigma, digits), *th.SMax)
+		t.row("the paper", "its theorem would need σ = %s and s at most %d; this plan needs neither (--method closed-form)", up(*th.Sigma, digits), *th.SMax)
 	}
 }
 

@@ -62,7 +62,7 @@ func (s Spec) Notes() []string {
 	if s.Runner == HogwildRunner || s.Runner == DistributedRunner {
 		free := "clients run as fast as they can"
 		if s.TimeScale > 0 {
-			free = fmt.Sprintf("clients run on a real clock, on which a drawn second takes %g s",
+			free = fmt.Sprintf("clients run on a real clock, %g s for each simulated second",
 				s.TimeScale)
 		}
 		free += ": which updates a round has seen depends on how long computing takes, which may depend on " +
