@@ -25,10 +25,10 @@ type AutomaticClipper interface {
 const AutomaticGamma = 0.01
 
 // AutomaticFactor returns the factor C/(‖g‖ + γ) by which automatic clipping multiplies a gradient g (see
-// [AutomaticClipper]), where C is clip, ‖g‖ is norm and γ is AutomaticGamma. A model calls it instead of
-// [ClipFactor]. The factor may be above 1. It is slightly smaller than the formula says, so that rounding cannot make
-// the product longer than C. ok is false if norm is NaN or above MaxNorm, which means that the training has diverged,
-// or if clip is not above 0.
+// [AutomaticClipper]), where C is clip, ‖g‖ is norm and γ is AutomaticGamma. A model that clips automatically calls
+// it instead of [ClipFactor]. The factor may be above 1. It is slightly smaller than the formula says, so that
+// rounding cannot make the product longer than C. ok is false if norm is NaN or above MaxNorm, which means that the
+// training has diverged, or if clip is not above 0.
 //
 // Proof that the product is not longer than C. Let u = 2^-53 be the rounding error of one operation in float64, n the
 // computed norm of the vector, and n(1 + 2^-22) + e a bound on its true norm. The part 2^-22 is for relative errors,
@@ -39,8 +39,8 @@ const AutomaticGamma = 0.01
 //	C·(n(1 + 2^-22) + e)(1 + 4u)/(n(1 + 2^-21) + γ) ≤ C   if e ≤ γ/2,
 //
 // because (1 + 2^-22)(1 + 4u) < 1 + 2^-21 and e(1 + 4u) < γ. In this program e is below 1e-12, far below γ/2 = 0.005:
-// the models lose so little of a gradient that, even with matrix tiles, clipping norms of 1e-13 (nn.LeastTiledNorm) are
-// allowed.
+// otherwise models could not clip to norms as small as 1e-13 (nn.LeastTiledNorm), as they do even with matrix tiles
+// (AMX instructions, which lose more small numbers).
 func AutomaticFactor(norm, clip float64) (factor float64, ok bool) {
 	if !(norm <= MaxNorm && clip > 0) {
 		return 0, false
