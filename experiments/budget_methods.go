@@ -24,7 +24,8 @@ type ChoiceRequest struct {
 
 // Chooser is a function that chooses noise, clipping norm and step sizes of a training for a privacy budget. You
 // write one, usually with package propose, and pass it as [MakeOptions].Choose: figures that compare privacy budgets
-// call it. A Chooser must not use the test set. Equal requests must give equal answers.
+// call it. A Chooser must not use the test set. Equal requests must give equal answers, so that [Make] finds the
+// trainings that it has stored.
 type Chooser func(ctx context.Context, source *train.Source, w ChoiceRequest) (train.Spec, error)
 
 // choice returns the answer of the Chooser, which is called only once for each request.

@@ -162,8 +162,9 @@ func writeIndex(dir string, figures []Figure) error {
 		var text strings.Builder
 		text.WriteString(indexMark + "# Results\n\n")
 		if statements {
-			text.WriteString("This page compares the figures of this program with those of the paper. [Statements](" + results.StatementsFile + ")\n" +
-				"has a verdict on every statement of the paper, also on those about its theorems and tables.\n\n")
+			text.WriteString("This page compares the figures of this program with those of the paper *Proactive DP*\n" +
+				"([how to reproduce it](../docs/paper.md)). [Statements](" + results.StatementsFile + ") has a verdict on every\n" +
+				"statement of the paper, also on those about its theorems and tables.\n\n")
 		}
 		writeSummary(&text, findings, slices.Contains(pages, "tables"))
 		for i, g := range groups {

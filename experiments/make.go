@@ -32,8 +32,8 @@ type MakeOptions struct {
 	Out   string  // folder that gets a folder for each figure
 	Seeds int     // number of seeds, in [1, 10000]; each training of a figure runs with the seeds 1 to Seeds
 	Scale float64 // fraction of each training's gradients that is computed, in (0, 1]; use less than 1 for a quick trial
-	// Sizes lists batch sizes for figures that compare batch sizes; nil means those of the paper, or the usual ones
-	// for custom data.
+	// Sizes lists batch sizes for figures that compare batch sizes; nil means those of the paper or, in figures of
+	// [OwnFigures], ¼, ½, 1, 2 and 4 times the batch size of the training.
 	Sizes []int
 	// Epsilon is for figures that compare batch sizes at one privacy cost: the certified ε of a record. 0 means the ε
 	// of the training that the figure is about.

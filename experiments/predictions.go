@@ -42,8 +42,8 @@ type PredictionCase struct {
 	Noise []float64 `json:"noise,omitempty"`
 	// Walks are the distances that the model would move if there were only noise; each gives a step size.
 	Walks  []float64 `json:"walks,omitempty"`
-	Rounds int       `json:"rounds,omitempty"` // number of rounds of all settings, counted over all clients together
-	Clip   float64   `json:"clip,omitempty"`   // clipping norm of all settings
+	Rounds int       `json:"rounds,omitempty"` // number of rounds of each setting, summed over all clients
+	Clip   float64   `json:"clip,omitempty"`   // clipping norm of each setting
 	// Proposals is the number of proposals to take for each ε; 0 means the combinations of the lists.
 	Proposals int `json:"proposals,omitempty"`
 }

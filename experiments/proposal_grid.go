@@ -52,7 +52,8 @@ type GridReport struct {
 	Grid     propose.Grid `json:"grid"`
 	Settings int          `json:"settings"` // number of settings in the grid
 	Seeds    int          `json:"seeds"`    // number of seeds with which each setting of the grid was trained
-	// Times is the amount of arithmetic of all trainings of the grid, divided by the arithmetic of the search for the proposal.
+	// Times is the number of floating-point operations of all trainings of the grid, divided by that of the search for
+	// the proposal.
 	Times float64 `json:"times"`
 	// TestSeeds is the number of trainings, of the proposal and of the best setting each, for the accuracies on the
 	// test set.
@@ -93,8 +94,8 @@ const (
 )
 
 // CheckGridTimes returns an error if times, an argument of [AgainstGrid], is not in [1, 1000]. AgainstGrid trains all
-// settings of a grid with so many seeds that their arithmetic, divided by that of the search of package propose, is at
-// least times.
+// settings of a grid with so many seeds that the number of floating-point operations, divided by that of the search of
+// package propose, is at least times.
 func CheckGridTimes(times float64) error {
 	if !(times >= minGridTimes && times <= maxGridTimes) {
 		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)
@@ -104,8 +105,8 @@ func CheckGridTimes(times float64) error {
 
 // AgainstGrid checks how good the first proposal of [propose.Propose] for the request r is: it compares this proposal
 // with the best setting of the grid g. All settings of the grid are trained in full, each with the same number of
-// seeds. AgainstGrid chooses this number: the smallest one with which the arithmetic of training the grid, divided by
-// that of the search for the proposal, is at least times, a number in [1, 1000].
+// seeds. AgainstGrid chooses this number: the smallest one with which the floating-point operations of training the
+// grid, divided by those of the search for the proposal, are at least times, a number in [1, 1000].
 //
 // The proposal and the best setting are both chosen by accuracy on held-out rows. Then the accuracy of both is
 // measured on the test set, in testSeeds trainings for each, in [2, 100]. The request must have a target epsilon, and

@@ -28,8 +28,8 @@ func (fig Figure) Redrawable() bool { return fig.redraw != nil }
 // nothing. Of the fields of o, only Out, Drawing and Load are used.
 //
 // Redraw returns the names of the figures that it drew. It returns an error for a figure that was never made, is
-// damaged, has another configuration or data set, or whose data this version of the program would write differently.
-// Such a figure is not changed.
+// damaged, was made with other settings or data than it would be now, or whose data this version of the program would
+// write differently. Such a figure is not changed.
 func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, error) {
 	if err := errors.Join(o.Drawing.Validate(), checkOut(o.Out), o.checkLoad()); err != nil {
 		return nil, err

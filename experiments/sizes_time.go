@@ -23,8 +23,9 @@ import (
 // timed. The times apply to all noise multipliers, because the amount of noise does not change them.
 type SizeTime struct {
 	SampleSize int     `json:"sample_size"`
-	Virtual    float64 `json:"virtual_seconds"` // on the virtual clock
-	// Hogwild is the processor time of hogwild, as measured. It is 0 if it is unknown, or if the training diverged.
+	Virtual    float64 `json:"virtual_seconds"` // duration in simulated seconds (the virtual clock)
+	// Hogwild is the measured processor time of the same training by the runner hogwild, whose clients are goroutines
+	// in real time. It is 0 if it is unknown, or if the training diverged.
 	Hogwild float64 `json:"hogwild_processor_seconds,omitempty"`
 }
 

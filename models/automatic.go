@@ -25,22 +25,25 @@ type AutomaticClipper interface {
 const AutomaticGamma = 0.01
 
 // AutomaticFactor returns the factor C/(‖g‖ + γ) by which automatic clipping multiplies a gradient g (see
-// [AutomaticClipper]), where C is clip, ‖g‖ is norm and γ is AutomaticGamma. A model calls it instead of
-// [ClipFactor]. The factor may be above 1. It is slightly smaller than the formula says, so that rounding cannot make
-// the product longer than C. ok is false if norm is NaN or above MaxNorm, which means that the training has diverged,
-// or if clip is not above 0.
+// [AutomaticClipper]), where C is clip, ‖g‖ is norm and γ is AutomaticGamma. A model that clips automatically calls
+// it instead of [ClipFactor]. The factor may be above 1. It is slightly smaller than the formula says, so that
+// rounding cannot make the product longer than C. ok is false if norm is NaN or above MaxNorm, which means that the
+// training has diverged, or if clip is not above 0.
 //
 // Proof that the product is not longer than C. Let u = 2^-53 be the rounding error of one operation in float64, n the
-// computed norm of the vector, and n(1 + 2^-22) + e a bound on its true norm. The part 2^-22 is for relative errors,
-// which [ClipMargin] makes up for; e is for numbers that are too small for the computer to hold. The factor takes
-// three operations: the sum, the product with ClipMargin, and the quotient. Each is wrong by at most u, so the
-// product with the vector has at most the norm
+// computed norm of g, and f the factor. The product, as the model computes it, is at most f·n·(1 + r) + ℓ·C long. Here
+// r is for relative errors, and ℓ for parts that are lost because they are too small for float32. The models keep
 //
-//	C·(n(1 + 2^-22) + e)(1 + 4u)/(n(1 + 2^-21) + γ) ≤ C   if e ≤ γ/2,
+//	r + ℓ(1 + 2^-21) + 8u ≤ 2^-21
 //
-// because (1 + 2^-22)(1 + 4u) < 1 + 2^-21 and e(1 + 4u) < γ. In this program e is below 1e-12, far below γ/2 = 0.005:
-// the models lose so little of a gradient that, even with matrix tiles, clipping norms of 1e-13 (nn.LeastTiledNorm) are
-// allowed.
+// for the clipping norms that they allow, because ClipFactor needs the same. (Networks lose most with matrix tiles:
+// 2^-65, which is ℓ = 2.8e-7 for C = nn.LeastTiledNorm.) The factor takes three operations: the product with ClipMargin,
+// the sum, and the quotient. Each is wrong by at most u. So
+//
+//	f·n·(1 + r) + ℓ·C ≤ C·(n(1 + r)(1 + 4u)/(n(1 + 2^-21) + γ) + ℓ) ≤ C
+//
+// The last step multiplies by n(1 + 2^-21) + γ and compares the terms with n, which is the condition above, and those
+// with γ, which is ℓ ≤ 1.
 func AutomaticFactor(norm, clip float64) (factor float64, ok bool) {
 	if !(norm <= MaxNorm && clip > 0) {
 		return 0, false

@@ -10,9 +10,10 @@ import (
 )
 
 // Coverage is the confidence of the predicted intervals: the fraction of trainings whose test accuracy should be in
-// the interval. For classifiers, the interval reaches 1.645 standard deviations ([models.Quantile]) to either side of
-// the prediction. For regression with n seeds, it reaches the 95 % quantile of Student's t distribution with n − 1
-// degrees of freedom times the standard deviation, because the standard deviation is estimated from these n trainings.
+// the interval. For classifiers, the interval reaches 1.645 standard deviations ([models.Quantile]) of the
+// prediction's error to either side of the prediction. For regression with n seeds, the factor 1.645 is replaced by
+// the 95 % quantile of Student's t distribution with n − 1 degrees of freedom, because the standard deviation is
+// estimated from only n proxies (one for each seed).
 const Coverage = 0.9
 
 // proxyBias is the error of a proxy at f < 1 in addition to the spread over its seeds. The measured

@@ -213,7 +213,8 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 //   - a target epsilon, no target accuracy, and accuracy as the metric,
 //   - clients that all hold every record (the partition replicate),
 //   - an ε for a record and not for a person with several records (r.Base.AtMost must be 0),
-//   - a numbered seed, so the search is only a simulation (r.Base.SeedFromOS must be false),
+//   - a numbered seed (r.Base.SeedFromOS must be false), because no ε is proved yet for a search with a secret seed:
+//     a private search is only a simulation, in which anyone can compute the noise,
 //   - no folder for results (o.Trials.Folder must be empty), because results of single trials must not be kept.
 //
 // For other values of Probing, Validate returns nil.

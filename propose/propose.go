@@ -60,7 +60,8 @@ const (
 )
 
 // DefaultRequest returns a request for the most accurate settings within epsilon. base has what all proposals have in
-// common, see [Request].Base. For models that take long to train, it asks for fewer rounds and seeds.
+// common, see [Request].Base. The request tries up to 16,000 rounds with 10 seeds, for 5 proposals. For networks and
+// scattering features, whose proxies take seconds, it tries at most 4,000 rounds with 3 seeds, for 3 proposals.
 func DefaultRequest(base train.Spec, epsilon float64) Request {
 	r := Request{Base: base, Epsilon: epsilon, Rounds: []int{250, 1000, 4000, 16000}, Seeds: 10, Count: 5}
 	if slow(base) {
@@ -110,9 +111,9 @@ func (r Request) Validate() error {
 // Options say on which data the search runs its proxies (cheaper trainings that predict accuracies), and how it runs
 // them. Trials has the number of processes and the folder for results, and does not change the proposals. Perf is for
 // estimating the time of the proposed trainings. It can change one proposal: if all of the best settings have a noise
-// multiplier below 2, [Propose] replaces the last of them by a setting with more noise (see [Report].Proposals). If
-// the search has not tried such a setting, Propose tries further ones, but only those whose training would take at
-// most an hour by the estimate from Perf.
+// multiplier below 2, [Propose] lists as the last one a setting with at least 2, which takes more gradients, but has
+// less noise compared with its gradients. If the search has not tried such a setting, Propose tries further ones, but
+// only those whose training would take at most an hour by the estimate from Perf.
 type Options struct {
 	// Data has the data of the later training. With Probing [Other], only facts such as the number of records are used.
 	Data  *train.Source

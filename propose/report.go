@@ -102,7 +102,7 @@ type Report struct {
 	Spread float64 `json:"spread"`
 	Probe  Probe   `json:"probe"`
 	// Proposals are the best settings, the best first. If all of these have a noise multiplier below 2, the last one
-	// may be replaced by a setting that is listed only because its noise multiplier is at least 2.
+	// may be replaced by a setting with at least 2: it takes more gradients, but has less noise compared with them.
 	Proposals []Proposal `json:"proposals"`
 	Frontier  []Point    `json:"frontier"`
 	// Compared ranks the models and features for images among which those of the proposals were chosen. Propose

@@ -21,6 +21,7 @@ type Grid struct {
 	// Walks determine the initial step sizes. A walk is a distance: how far a training would move the model's d
 	// parameters (Euclidean norm) if gradients were 0, so that there were only noise, and step sizes fell linearly to
 	// 0. It gives the step size walk/(Cσ√(T·d/3)) for clipping norm C, noise multiplier σ and T rounds of all clients.
+	// So with the same walk, all settings let the noise move the model equally far.
 	Walks     []float64 `json:"walks"`
 	Schedules []string  `json:"schedules"` // schedules of step sizes, see train.Spec.Schedule
 	Averages  []string  `json:"averages"`  // averages of models, see train.Spec.Average
@@ -60,9 +61,10 @@ func NewStudy(r Request, o Options) (Study, error) {
 	return Study{s}, err
 }
 
-// Settings returns all combinations of the grid as settings that cost a record at most epsilon, with the fewest
+// Settings returns the combinations of the grid as settings that cost a record at most epsilon, with the fewest
 // gradients first. The batch size of each setting follows from epsilon, the noise multiplier and the number of
-// rounds. If no combination can cost at most epsilon, the error is an [*Infeasible].
+// rounds. Combinations for which epsilon does not even allow batches of one record are left out; if none is left, the
+// error is an [*Infeasible].
 func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.Spec, error) {
 	if t.s == nil {
 		return nil, errNoStudy

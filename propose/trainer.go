@@ -37,7 +37,7 @@ type TrainerRequest struct {
 
 // DefaultTrainerRequest returns a request for the best settings within epsilon at delta, for a user's own training
 // script. records is the number of private records, and public the number of public records for the trial trainings.
-// The request tries few settings, because a script may take long for each.
+// The request tries only 250 and 1,000 steps, with 3 seeds, because a script may take long for each training.
 func DefaultTrainerRequest(records, public int, epsilon, delta float64) TrainerRequest {
 	return TrainerRequest{Records: records, Public: public, Epsilon: epsilon, Delta: delta, Rounds: []int{250, 1000},
 		Seeds: MinSeeds, Count: 3, Seed: 1}
@@ -82,7 +82,7 @@ type TrainerReport struct {
 	// predicted intervals allow for it and for the error of predicting by cheaper trainings. They do not allow for
 	// the sampling error of the records on which the script measures the metric.
 	Spread    float64 `json:"spread"`
-	Statement string  `json:"statement"` // a warning: no ε covers the trial trainings, and the metrics are the script's
+	Statement string  `json:"statement"` // a warning: no ε covers the trial trainings, and the metrics of the script are not checked
 }
 
 // trainerStatement says what proxies of a trainer reveal.

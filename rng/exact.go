@@ -16,8 +16,8 @@ const MaxExactScale = 1 << 48
 // FloorNormals draws Gaussian noise in whole numbers, for releases whose low bits must not reveal anything: it sets
 // every element of dst to scale·X, rounded down, with independent standard normal X. Adding such a number to a whole
 // number k gives ⌊k + scale·X⌋, which is a normal number of mean k and standard deviation scale, rounded down. The
-// distribution is exact if the stream's bits are uniform. The running time depends on the drawn numbers. FloorNormals
-// panics if scale is outside [1, MaxExactScale].
+// distribution is exact if the stream's bits are uniform. The running time depends on the drawn numbers, so whoever can
+// measure it learns about them. FloorNormals panics if scale is outside [1, MaxExactScale].
 func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 	if scale < 1 || scale > MaxExactScale {
 		panic("rng: FloorNormals needs a scale in [1, 2^48]")

@@ -5,10 +5,11 @@ package rng
 const MaxLaplaceScale = 1 << 40
 
 // DiscreteLaplace returns a whole number x with probability proportional to exp(−|x|/scale). Added to a count that
-// one record changes by 1, it makes the count 1/scale-differentially private. The distribution is exact if the
-// stream's bits are uniform: every decision compares whole numbers. The algorithm is algorithm 2 of C. L. Canonne, G.
-// Kamath and T. Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020. The running time depends on
-// the drawn number. DiscreteLaplace panics if scale is outside [1, MaxLaplaceScale].
+// one record changes by 1, it makes the count differentially private with ε = 1/scale and δ = 0. The distribution is
+// exact if the stream's bits are uniform: every decision compares whole numbers. The algorithm is algorithm 2 of C. L.
+// Canonne, G. Kamath and T. Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020. The running time
+// depends on x, so whoever can measure it learns about x. DiscreteLaplace panics if scale is outside [1,
+// MaxLaplaceScale].
 func (s *Stream) DiscreteLaplace(scale int) int {
 	if scale < 1 || int64(scale) > MaxLaplaceScale {
 		panic("rng: DiscreteLaplace needs a scale in [1, 2^40]")

@@ -12,8 +12,9 @@ import (
 
 // Name is the public name of a source of randomness: a root (a seed or a secret, see [Root]) and the number of one of
 // its runs. It does not reveal the secret. Reports and files record which source a release used. Sources with equal
-// names give equal bits for the same purpose, client and round. So two releases with the same name share their noise,
-// and whoever has both can subtract it. The zero value names no source.
+// names give equal bits for the same purpose, client and round, unless they have different salts (see Root.Salted). So
+// two releases with the same name share their noise, and whoever has both can subtract it. The zero value names no
+// source.
 type Name struct {
 	// Root is the root in public form: "seed:1" for a numbered seed, "secret:…" with a hash for a secret, or any
 	// other text for a source outside this program.
@@ -63,8 +64,8 @@ func (r *Root) ForRun(n uint64) *Root {
 	return newRoot(r.origin, key, Name{r.name.Root, n})
 }
 
-// Salted returns a root with r's public name whose streams also depend on the salt. They are independent of r's
-// streams and of those under any other salt. The salt should be random, and need not be secret.
+// Salted returns a root with the same public name as r, but other streams: they depend on the salt too, and are
+// independent of r's streams and of those with any other salt. The salt should be random, and need not be secret.
 //
 // Use it in a process that may be restored to an earlier state, such as a virtual machine, with a new salt each time
 // the process starts. Whatever such a process computes again then has new noise, so that two versions of a release

@@ -45,7 +45,7 @@ const (
 	ComputeTime  Purpose = 6  // how long a simulated round takes
 	UplinkTime   Purpose = 7  // simulated latency from client to server
 	DownlinkTime Purpose = 8  // simulated latency from server to client
-	Perturbation Purpose = 9  // noise added once to a finished model, faults in audits, choices of a private search (package propose)
+	Perturbation Purpose = 9  // noise added once to a finished model, faults that audits plant, choices of a private search (package propose)
 	Synthetic    Purpose = 10 // synthetic data, and the random choices of audits
 	Dropout      Purpose = 11 // which units of a network dropout removes in a round
 	Speed        Purpose = 12 // how fast a simulated client is

@@ -79,7 +79,8 @@ func OpenCheckpoint(r io.ReaderAt, size int64, key []byte) (*Checkpoint, error) 
 }
 
 // Restore sets v to the state of the checkpoint, so that v continues the saved run. v must have the configuration of
-// that run. If Restore fails, only the numbers in v.Beside may have changed.
+// that run. If Restore fails, v.Beside (the caller's numbers that were saved with the run) may have changed, but
+// nothing else in v.
 func (k *Checkpoint) Restore(v *Virtual) error {
 	if err := k.made(); err != nil {
 		return err

@@ -214,7 +214,8 @@ func (c *Client) Release(u []float32, ws *Workspace) error {
 // ID returns the client's number, from 0.
 func (c *Client) ID() int { return c.id }
 
-// Round returns the number i of the current round, or T after the last.
+// Round returns the number i of the round under way or, between rounds, of the next one. After the last round it is
+// the client's number of rounds.
 func (c *Client) Round() int { return c.state.i }
 
 // Size returns the expected sample size (batch size) of the current round or, between rounds, of the last one.
@@ -239,8 +240,8 @@ func (c *Client) Newest() int { return c.state.k }
 // many rounds it was behind.
 //
 // If clients have their own batch sizes (Config.Own), both i and k count the T rounds of the clients with the most
-// rounds. One round of another client counts as several of these, and i is the first of them, see Config.Own. If k is
-// above i, Lag returns 0.
+// rounds. One round of another client counts as several of these, and i is the first of them, see Config.Own. The
+// clients with more rounds may have finished some of these already, so that k is above i. Then Lag returns 0.
 func (c *Client) Lag() int { return c.state.lag }
 
 // Ledger returns a copy of the client's ledger: all its finished rounds as events for an accountant, with the name of

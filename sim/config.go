@@ -22,7 +22,7 @@ type Config struct {
 	Mechanism dp.Mechanism   // the mechanism of every client; DatasetSize = N_c
 	// Own has a separate mechanism for each client. If it is nil, all clients have Mechanism. The elements of Own may
 	// differ from Mechanism in clipping norm, noise and constant batch sizes (dp.ConstantSizes). Sampling, adjacency,
-	// exactness, and batch sizes that change from round to round must be those of Mechanism.
+	// the field Exact, and batch sizes that change from round to round must be those of Mechanism.
 	//
 	// A client c with larger batches has fewer rounds T_c, see RunOf. Mechanism must have the batch sizes of a client
 	// with the most rounds, T. So that all clients are equally far with their training, Υ and the numbers k of global
@@ -50,7 +50,8 @@ type Config struct {
 	Churn   clock.Churn
 	Adapt   Adapt
 	// Wire, unless it is nil, is called with each update when it is sent, sent again or duplicated (see
-	// Virtual.Record). Wire may change the update's U. Copies of one update share U.
+	// Virtual.Record). Wire may change the update's U. Copies of one update share U, so a change for one copy changes
+	// all. Hogwild refuses Wire.
 	Wire func(Update)
 	// Substitute, unless it is nil, replaces Client.Release: it computes what a client sends. An audit uses it to
 	// run a faulty mechanism. The ledgers still count the rounds of the configured Mechanism.
@@ -70,8 +71,8 @@ type Perf struct {
 const paramFLOPs = 6
 
 // DefaultMinWork, about 790,000, is the default of Perf.MinWork: a round with fewer floating-point operations is
-// computed in the caller's goroutine, because handing it to a worker would not pay. Such a round takes less than
-// about 100 µs.
+// computed in the caller's goroutine, because handing it to another (see Perf.Workers) would not pay. Such a round
+// takes less than about 100 µs.
 const DefaultMinWork = paramFLOPs << 17
 
 // FLOPs returns about how many floating-point operations the clipped gradient of one example takes. It asks the
@@ -136,7 +137,8 @@ func sameSizes(a, b dp.Sizes) bool {
 	return a.String() == b.String()
 }
 
-// Total returns the number of rounds of all clients together, and the number of gradients that they compute.
+// Total returns the number of rounds of all clients together, and the number of gradients that they compute. These
+// are float64 because the sums may be too large for an int.
 func (c *Config) Total() (rounds, gradients float64) {
 	if !c.OwnSizes() {
 		run, n := c.Run(), float64(c.Clients())
@@ -172,7 +174,7 @@ const (
 // nil.
 func (c *Config) InitStream() *rng.Stream { return c.Roots.Run.Stream(rng.Init, 0, 0) }
 
-// Observer is a function that a runner calls with every global model that the server sends to its clients.
+// Observer is a function that Virtual or Hogwild calls with every global model that the server sends to its clients.
 type Observer func(Broadcast)
 
 // Broadcast is a message of the server to its clients: the global model v̂_k. It contains the updates of all clients

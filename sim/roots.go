@@ -9,10 +9,10 @@ import (
 )
 
 // Roots are the sources (seeds or secrets) of a run's random numbers. Each draw depends only on the root and on what
-// the draw is for (purpose, client, round), and not on the runner.
+// the draw is for (purpose, client, round), and not on whether Virtual or Hogwild runs the training.
 //
 // So a second training with the same client root has the same noise in the same rounds, even with another σ, data set
-// or model. Then the noise could be subtracted, and would protect neither training. Use ForRun for the second one. A
+// or model. Then the noise could be subtracted, and would protect neither training. Use [Roots.ForRun] for the second. A
 // run that is resumed, or that sends a message again, is still the same release.
 type Roots struct {
 	// Run is the root (seed) from which the default initial model is drawn and, on the virtual clock, durations,

@@ -53,8 +53,8 @@ func newServer(f frame, initial []float32) *Server {
 // round, unless this update was applied before. If it returns true, the caller must send v to all clients as the broadcast
 // v̂_k with k = K(). It returns an error, and changes nothing, for a message that no client of this server can have sent.
 //
-// With momentum M, the velocity u replaces U (the heavy ball method of Polyak 1964): u ← M·u + U and
-// v ← v − η̄_i·u, for each update in the order of arrival, whatever its client and round. A client's
+// With momentum M, a velocity V, at first 0, replaces U (the heavy ball method of Polyak 1964): V ← M·V + U and
+// v ← v − η̄_i·V, for each update in the order of arrival, whatever its client and round. A client's
 // own steps have no momentum.
 func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	if err := s.made(); err != nil {

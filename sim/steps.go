@@ -39,7 +39,7 @@ func Decays() []Decay { return []Decay{LinearDecay, SqrtDecay, NoDecay, ZeroDeca
 func (d Decay) Ends() bool { return d == ZeroDecay || d == CosineDecay }
 
 // StepSize determines the step size of each round: it starts at Eta0 and falls as Decay says. The step size
-// multiplies the sum of a batch's gradients, not their mean. So divide a usual learning rate by the batch size.
+// multiplies the sum of a batch's gradients, not their mean. So divide a learning rate for the mean by the batch size.
 type StepSize struct {
 	Eta0  float64 // initial step size η₀ > 0
 	Beta  float64 // how fast the step size falls, β ≥ 0, see Decay; must be 0 if Decay.Ends

@@ -11,10 +11,10 @@ import (
 	"proactivedp/plan"
 )
 
-// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the training's ε is at
-// most targetEpsilon. Use it if you know the privacy budget and need the noise. targetEpsilon must be in [1e-8, 1e4].
-// δ comes from the spec. Calibrate ignores the values that spec.NoiseMultiplier and spec.TargetEpsilon have and sets
-// both in the result.
+// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 significant digits, at which the
+// training's ε is at most targetEpsilon. Use it if you know the privacy budget and need the noise. targetEpsilon must
+// be in [1e-8, 1e4]. δ comes from the spec. Calibrate ignores the values that spec.NoiseMultiplier and
+// spec.TargetEpsilon have and sets both in the result.
 //
 // Package dp/pld certifies an interval that contains the true ε. Calibrate compares its upper end with targetEpsilon.
 // The ε counts all rounds of all clients that hold the record. If the bounds of columns were estimated with noise
@@ -75,11 +75,11 @@ func (s Spec) checkTarget(epsilon float64) error {
 	return nil
 }
 
-// LeastNoise returns the smallest noise multiplier, rounded up to 7 digits, with which the ε of all events together
-// is at most epsilon at delta. An event describes one round or several equal rounds of training: how its batch is
-// drawn, and how often. The noise multiplier that an event already has is ignored. If no noise multiplier up to 1e6
-// is enough, the error is a *plan.Infeasible. Use LeastNoise if you have no Spec; for a Spec, [Source.Calibrate]
-// makes the events and calls LeastNoise.
+// LeastNoise returns the smallest noise multiplier, rounded up to 7 significant digits, with which the ε of all
+// events together is at most epsilon at delta. An event describes one round or several equal rounds of training: how
+// its batch is drawn, and how often. The noise multiplier that an event already has is ignored. If no noise
+// multiplier up to 1e6 is enough, the error is a *plan.Infeasible. Use LeastNoise if you have no Spec; for a Spec,
+// [Source.Calibrate] makes the events and calls LeastNoise.
 func LeastNoise(ctx context.Context, events []dp.Event, epsilon, delta float64) (float64, error) {
 	sigma, _, err := plan.LeastNoise(ctx, events, epsilon, delta, pld.Accountant{UpperEnd: true})
 	return sigma, err

@@ -378,8 +378,9 @@ const smallBudget = 0.5
 
 // DefaultHoldout returns the fraction of a client's n training records that is held out of training, to measure
 // the accuracy of models, if the user does not give the fraction (Spec.Holdout). It is the smaller of [UsualHoldout]
-// (a sixth) and 500/n, because about 500 held-out records are enough. If epsilon, the privacy budget ε of the
-// training, is below 0.5, the fraction is halved, because every training record matters more there.
+// (a sixth) and 500/n: with about 500 held-out records, the standard deviation of an accuracy of 0.9 is only 0.013. If
+// epsilon, the privacy budget ε of the training, is below 0.5, the fraction is halved, because every training record
+// matters more there.
 func DefaultHoldout(n int, epsilon float64) float64 {
 	part := min(UsualHoldout, digitsOf(enoughHeldOut/float64(max(n, 1)), 2))
 	if epsilon < smallBudget {

@@ -45,8 +45,8 @@ type TraceCounts struct {
 	Broadcasts int `json:"broadcasts"`      // broadcasts sent, including those to a single client that returned
 }
 
-// MaxTraceRounds is the largest number of rounds in a [Trace], summed over all clients. Perfetto and similar viewers
-// cannot open the file of a longer run.
+// MaxTraceRounds is the largest number of rounds in a [Trace] (the timeline of a run), summed over all clients.
+// Programs that show such timelines, like Perfetto, cannot open the file of a longer run.
 const MaxTraceRounds = 1 << 18
 
 // CheckTrace returns nil if the run can write a [Trace] (its timeline). It returns an error if the spec's runner is

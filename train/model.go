@@ -19,7 +19,7 @@ import (
 	"proactivedp/nn"
 )
 
-// These are the values of Spec.Model: the names of the models.
+// These are the values of Spec.Model: the names of the models. The paper is the one that [DefaultSpec] names.
 const (
 	Ridge     = "logreg"       // logistic regression with a ridge penalty, see Spec.Lambda
 	Plain     = "logreg-plain" // logistic regression without a penalty

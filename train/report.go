@@ -28,7 +28,7 @@ type Report struct {
 	RowsWarning string              `json:"rows_warning,omitempty"` // see JudgedRows.Warning
 	Metric      *MetricValue        `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
 	*Judgement  `json:",omitempty"` // the baseline and other numbers to interpret the accuracy; nil for regression
-	Rounds      int                 `json:"rounds"`            // per client
+	Rounds      int                 `json:"rounds"`            // per client; if clients have their own batch sizes, the most of any
 	Updates     int                 `json:"updates"`           // rounds of all clients together
 	GradComps   int                 `json:"grad_computations"` // gradients that a client computes, by the spec's batch sizes
 	// Remainder is the number of gradients of Spec.GradComps that are left over, because they are too few for a
@@ -38,8 +38,8 @@ type Report struct {
 	// differ if clients adapt their batch sizes (Spec.Adapt).
 	GradCompsMin int `json:"grad_computations_min"`
 	GradCompsMax int `json:"grad_computations_max"`
-	// Theta is θ, the paper's measure of how unequal batch sizes are: a client's largest batch size divided by its
-	// mean batch size, for the client with the largest ratio.
+	// Theta is θ, a measure of how unequal batch sizes are: a client's largest batch size divided by its mean batch
+	// size, for the client with the largest ratio.
 	Theta float64 `json:"theta"`
 	// MaxLag and MeanLag are the largest and the mean lag of the rounds. The lag is i − k for round i of a client whose
 	// newest global model is number k.
@@ -94,8 +94,8 @@ func (p *Prepared) averaged(o *Outcome) *Averaged {
 }
 
 // Train runs the training and returns its report. It is the usual way to run p. progress, unless it is nil, gets a
-// progress bar if the run is expected to be long. perf has the settings for the speed; they do not change the result.
-// Train returns an error and does not start if the run's ε would be above Spec.TargetEpsilon.
+// progress bar if the run takes more than about two seconds. perf has the settings for the speed; they do not change
+// the result. Train returns an error and does not start if the run's ε would be above Spec.TargetEpsilon.
 func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer) (*Report, error) {
 	return p.TrainKept(ctx, perf, progress, Keep{})
 }

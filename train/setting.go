@@ -236,8 +236,9 @@ func (p *plannedRun) check() error {
 	return nil
 }
 
-// Over returns the spec of the run. It is a copy of usual in which every value that the setting's file determines has
-// the file's value instead. A file from propose determines all fields, so nothing of usual remains.
+// Over returns the spec of the run. usual has the caller's values for what the setting's file does not determine, such
+// as the model: Over returns a copy of it in which every value that the file determines has the file's value. A file
+// from propose determines all fields, so nothing of usual remains.
 func (s *Setting) Over(usual Spec) Spec {
 	if s.proposed != nil {
 		return *s.proposed

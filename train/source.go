@@ -51,8 +51,8 @@ func (s *Source) Hash() string { return s.hash() }
 
 // Prepare returns the run of spec on the source's data, as [Spec.Prepare] does. All random numbers come from
 // spec.Seed. Use [Source.PrepareWith] for another source of randomness. All calls with the same spec return the same
-// Prepared, so callers must not change it. (Only if its image features were dropped to free memory, a later call
-// prepares it again.)
+// Prepared, so callers must not change it. (Only if the Source has dropped its image features to free memory, a later
+// call prepares it again.)
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

@@ -73,8 +73,8 @@ type Spec struct {
 	Beta float64 `json:"beta"`
 	// Schedule is the formula by which the step size falls, such as "linear" or "zero": see sim.Decay.
 	Schedule string `json:"schedule"`
-	// Delay is how many rounds a client may be ahead of the newest global model that it has received, before it must
-	// wait: see sim.ParseDelay.
+	// Delay is the largest lag: a client waits before round i if the newest global model that it has received lacks
+	// more than this many of the rounds before i. See sim.ParseDelay.
 	Delay string `json:"delay"`
 	// Partition is how records are divided among clients: "replicate" gives each client all records, "shard" gives
 	// each a separate part. See data.ParsePartition.
@@ -171,8 +171,8 @@ type Spec struct {
 	// scales every gradient to about this norm, see models.AutomaticClipper. In both cases one record changes the sum
 	// of gradients by at most Clip.
 	Clipping string `json:"clipping,omitempty"`
-	// Lambda is the ridge (L2) penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the paper, for the N
-	// records of a client.
+	// Lambda is the ridge (L2) penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the paper (see
+	// [DefaultSpec]), for the N records of a client.
 	Lambda float64 `json:"lambda,omitempty"`
 	// TargetEpsilon is the ε of a record for which NoiseMultiplier was calibrated, see Source.Calibrate. 0 means
 	// none. A run whose ε would be above TargetEpsilon is refused.
@@ -187,7 +187,8 @@ type Spec struct {
 	BoundsEpsilon float64 `json:"bounds_epsilon,omitempty"`
 }
 
-// These are the values of Spec.Split: the ways to split a data set into training and test rows.
+// These are the values of Spec.Split: the ways to split a data set into training and test rows. Use RecordSplit if the
+// split must be covered by the guarantee.
 const (
 	// ShuffledSplit splits by a random permutation of the rows. If one row is added, all rows may change sides, so
 	// (ε, δ) does not cover the split.
@@ -557,8 +558,9 @@ func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subse
 	return data.Split(d, root)
 }
 
-// UsualHoldout is the usual value of Spec.Holdout, the fraction of the training records that is held out to measure
-// accuracy on them. For MNIST, this is about 10,000 records, as many as there are test images. See [DefaultHoldout].
+// UsualHoldout is the fraction of the training records (Spec.Holdout) that a search for settings holds out, to measure
+// accuracy on them. For MNIST, this is about 10,000 records, as many as there are test images. [DefaultHoldout] is
+// smaller if a client has many records.
 const UsualHoldout = 1. / 6
 
 // Run runs the training and returns the result of package sim: the final model and the rounds that were released.

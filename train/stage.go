@@ -11,9 +11,10 @@ import (
 	"proactivedp/sim"
 )
 
-// Stage is one of several trainings that continue each other, as package auto runs them. It has what differs between
-// these trainings: the initial model, which is usually the final model of the stage before, and the clients that take
-// part. The other clients do not train. All other settings are in a [Spec] (see [Source.PrepareStage]).
+// Stage is one of several trainings that continue each other. Package auto runs them until a target accuracy is
+// reached or the privacy budget is spent. A Stage has what differs between these trainings: the initial model, which
+// is usually the final model of the stage before, and the clients that take part. The other clients do not train. All
+// other settings are in a [Spec] (see [Source.PrepareStage]).
 type Stage struct {
 	Initial      []float32     // parameters at the beginning, such as those of the previous stage; nil means untrained ones
 	Participants []Participant // at least one, in increasing order of clients
@@ -31,8 +32,8 @@ type Participant struct {
 	// NoiseMultiplier is σ of this client in this stage: its noise has the standard deviation σ·C for the clipping
 	// norm C.
 	NoiseMultiplier float64 `json:"sigma"`
-	// SampleSize is the client's own batch size s_c, if it is larger than the constant batch size of the spec. Then
-	// the client has T_c = ⌊K/s_c⌋ rounds, where K is the spec's GradComps. 0 means that the spec's sizes are used.
+	// SampleSize is the client's own constant batch size s_c; 0 means the spec's. The client has T_c = ⌊K/s_c⌋ rounds,
+	// where K is the spec's GradComps. Some client must have the spec's number of rounds, and none may have more.
 	SampleSize int `json:"sample_size,omitempty"`
 	// Run is the number of this client's training among all trainings that take their random numbers from the same
 	// source (Stage.Root). Two participants, also of different stages, must not have the same number. They would
@@ -54,9 +55,10 @@ type stageID struct {
 }
 
 // PrepareStage prepares a [Stage]: one of several trainings that continue each other. The seed, the batch sizes, the
-// clipping norm and the step sizes come from spec. If participants have their own batch sizes, spec has the smallest
-// one. Spec.NoiseMultiplier and Spec.Run must be 0, because each participant of the stage has its own, and
-// Spec.TargetEpsilon and Spec.BoundsEpsilon must be 0. All errors are reported together.
+// clipping norm and the step sizes come from spec. If participants have their own batch sizes, spec must have the
+// smallest of them, because no client may have more rounds than spec. Spec.NoiseMultiplier and Spec.Run must be 0,
+// because each participant of the stage has its own. Spec.TargetEpsilon and Spec.BoundsEpsilon must be 0, because a
+// stage does not check or count them. All errors are reported together.
 func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

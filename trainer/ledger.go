@@ -225,10 +225,10 @@ func (l *Ledger) Finished(key string) (Stage, bool) {
 type Budget struct{ Epsilon, Delta float64 }
 
 // Left returns how much the next private training (stage) may cost, if b is the budget for all stages together. Use
-// it to plan that training. The first stage may cost all of b, but then nothing is left for later stages. Stage i = 2,
-// 3, … may cost ε = b.Epsilon minus the ε of all earlier stages, at δ = b.Delta/2^i. For this difference, the ε of each
-// earlier stage j, also of the first, is computed at b.Delta/2^j, as in [Ledger.Bound]. If no ε is left, the error is a
-// [*SpentError].
+// it to plan that training. Stage i = 2, 3, … may cost ε = b.Epsilon minus the ε of all earlier stages, at δ =
+// b.Delta/2^i, where the ε of each earlier stage j is computed at b.Delta/2^j, as in [Ledger.Bound]. For the first
+// stage, Left returns b itself. But a first stage that costs all of b leaves nothing for later ones, because its ε at
+// b.Delta/2 is above b.Epsilon. If no ε is left, the error is a [*SpentError].
 func (l *Ledger) Left(ctx context.Context, b Budget) (Budget, error) {
 	if err := errors.Join(dp.CheckPositive("epsilon", b.Epsilon), dp.CheckDelta(b.Delta, 0)); err != nil {
 		return Budget{}, err

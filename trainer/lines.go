@@ -44,8 +44,8 @@ type Result struct {
 }
 
 // MaxLine, MaxLines and MaxStderr limit the output of one run of the script: the bytes of a line on stdout, the
-// number of lines, and the bytes on stderr. A longer line or more lines are errors. Bytes on stderr beyond the limit
-// are dropped.
+// number of lines, and the bytes on stderr. After a longer line or too many lines, the script is stopped, and the
+// training has failed. Bytes on stderr beyond the limit are dropped.
 const (
 	MaxLine   = 4096
 	MaxLines  = 1000

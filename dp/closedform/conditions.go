@@ -20,8 +20,8 @@ const (
 //
 // Margin says by how much the requirement is met, as a fraction. For a requirement value ≥ limit it is
 // value/limit - 1, and for value ≤ limit it is limit/value - 1. For example, 0.1 means that the condition is met
-// with 10 % to spare. A negative margin means that it is not met. At 0 the condition is just met, except for strict
-// ones such as ε < 0.5 and u₀ < 1.
+// with 10 % to spare. A negative margin means that it is not met. At 0 the condition is just met, but a strict one
+// such as ε < 0.5 is not met.
 type Condition struct {
 	Theorem string  `json:"theorem"`
 	Name    string  `json:"name"`

@@ -18,15 +18,16 @@ const Lemma = "lemthree"
 // lemma as printed and as corrected here,
 //
 //	Printed    sigma   σ ≥ 216/215
-//	           r0      qσ < 1 (r₀ = qσ is the best choice)
+//	           r0      qσ < 1
 //	           lambda  λ ≤ σ²·ln(1/(qσ))
 //	           u0, u1  U₀(λ) < 1, U₁(λ) < 1
 //	Corrected  sigma   σ ≥ 1
 //	           r0      qσ ≤ 1/e
 //	           lambda  λ ≤ σ²
 //
-// U₀(λ) = 2√(λq)/((1-q)σ) and U₁(λ) = U₀(λ)·e/σ, as in the lemma. The lemma has a constant r₀, for which it lets the
-// user choose a value; qσ is the best one. For the difference between the forms see [Moment].
+// U₀(λ) = 2√(λq)/((1-q)σ) and U₁(λ) = U₀(λ)·e/σ, as in the lemma. The lemma lets the user choose a constant r₀ in
+// [qσ, 1). It is qσ here, because the smallest value gives the weakest conditions and the smallest bound. For the
+// difference between the forms see [Moment].
 func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, error) {
 	if err := checkMoment(form, q, sigma, lambda); err != nil {
 		return nil, err

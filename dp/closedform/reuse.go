@@ -160,9 +160,9 @@ func cost(q float64, count int) float64 { return float64(count) * q * (q / (1 - 
 //   - ErrBudgetSpent, if the cost would exceed the budget;
 //   - dp.ErrNotCovered, if an event is not Poisson sampling under add-or-remove adjacency, if its noise multiplier is
 //     below σ_eq (see [Budget.Sigma]), or if its sample rate is above 1/(e·σ_eq) (see [Budget.MaxSize]);
-//   - dp.ErrSharedNoise, if they use the same noise as a task that is already recorded.
+//   - dp.ErrSharedNoise, if the events use the same noise as a task that is already recorded.
 //
-// Other errors say that the events are invalid or have another data set size.
+// Other errors say that the events are invalid, or that their data set size is not the N of the budget.
 func (b *Budget) Spend(name string, events []dp.Event) error {
 	if err := b.made(); err != nil {
 		return err

@@ -43,8 +43,8 @@ var _ dp.Accountant = Accountant{}
 func (Accountant) Name() string { return "pld" }
 
 // Epsilon returns the ε of the events at δ in [MinDelta, 1), as dp.Accountant requires. The Bound is usually an
-// interval (dp.Interval). It is dp.Exact if a formula gives ε, and dp.Upper if no lower end is known or wanted (see
-// UpperEnd).
+// interval (dp.Interval). It is dp.Exact if a formula gives ε, as for Gaussian noise on all records (sample rate 1),
+// and dp.Upper if no lower end is known or wanted (see UpperEnd).
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	bad := dp.CheckDelta(delta, MinDelta)
 	if delta > 0 && delta < MinDelta {

@@ -131,10 +131,11 @@ var ErrBudgetSpent = errors.New("budget spent")
 // If several clients hold a record, all of them share one filter, and every round of each client must pass
 // it before it is released.
 //
-// Rounds with another mechanism, for example another σ, must have new noise: begin a new run for them, with another
-// run number of the same seed (see rng.Root.ForRun) or with another seed. If two events name the same run of the same
-// seed or secret as the source of their noise, but have different mechanisms, the filter refuses the second one. Events
-// that do not name their noise are assumed to have independent noise.
+// Rounds with another mechanism, for example another σ, must have new noise, because the same noise in two releases
+// can be subtracted. Begin a new run for them, with another run number of the same seed (see rng.Root.ForRun) or with
+// another seed. If two events name the same run of the same seed or secret as the source of their noise, but have
+// different mechanisms, the filter refuses the second one. Events that do not name their noise are assumed to have
+// independent noise.
 //
 // Make a Filter with [NewFilter]. Methods of any other Filter return an error or panic. A Filter is not
 // safe for concurrent use.

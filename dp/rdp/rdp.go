@@ -59,8 +59,8 @@ const (
 //
 // If there are more than 768 different rounds, similar rounds are grouped, and each round of a group is counted with
 // the same upper bound. This overstates the cost. In one measurement, with rates that differ by a factor of 16 and
-// noise by a factor of 4, the excess at orders below 10 was at most 3 % under add-or-remove and 36 % under
-// replace-one.
+// noise by a factor of 4, the sum of divergences was too large by at most 3 % under add-or-remove and 36 % under
+// replace-one, for orders below 10.
 type Accountant struct {
 	// Orders restricts the search for the best order to these orders, each in (1, 1e10]. Set it only to compare with
 	// another library, whose accountant has a fixed list of orders. If it is empty, all orders are searched.
@@ -238,7 +238,8 @@ func (r release) totalVariation() float64 {
 // largest error of the quadrature that was observed.
 const margin = 1e-9
 
-// CheckOrder returns an error unless the Rényi order α is in (1, 1+1e10].
+// CheckOrder returns an error unless the Rényi order α is in (1, 1e10], the range of orders that this package
+// supports. Orders up to 1e10 + 1 pass, too, because it is α-1 that is limited to 1e10.
 func CheckOrder(alpha float64) error {
 	if !(alpha > 1 && alpha <= 1+maxExcess) {
 		return fmt.Errorf("order = %v, must be in (1, %g]", alpha, float64(maxExcess))

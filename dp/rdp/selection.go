@@ -31,8 +31,9 @@ type Selection struct {
 	Gamma float64 `json:"gamma"` // parameter γ of that distribution, in [MinGamma, 1); a smaller γ means more trials
 }
 
-// MaxShape is the largest parameter η (Shape) of a [Selection], and MinGamma the least parameter γ (Gamma). In
-// addition, η·log(1/γ) must be at most 700: otherwise float64 cannot hold the probability that only one trial runs.
+// MaxShape and MinGamma limit how a [Selection] draws its number of trials: its parameter η (Shape) is at most
+// MaxShape, and its γ (Gamma) at least MinGamma. In addition, η·log(1/γ) must be at most 700: otherwise float64
+// cannot hold the probability that only one trial runs.
 const (
 	MaxShape    = 64
 	MinGamma    = 1e-6
@@ -141,5 +142,5 @@ func (s Selection) Epsilon(ctx context.Context, trial, after []dp.Event, delta f
 	return b, nil
 }
 
-// SelectionName is the name of the accountant, dp.Bound.Accountant, in the guarantee of a [Selection].
+// SelectionName is the name of the accountant, dp.Bound.Accountant, in the bound that [Selection.Epsilon] returns.
 const SelectionName = "rdp-selection"

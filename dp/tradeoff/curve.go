@@ -31,9 +31,10 @@ type Point struct {
 	Beta  float64 `json:"beta"`
 }
 
-// Curve holds points of a trade-off function, by increasing type I error α (an attacker's false-positive rate). Do
-// not draw straight lines between the points of a curve whose Side is Lower. The function is convex, so such a line
-// may lie above it and promise too much privacy.
+// Curve holds points of a trade-off function, by increasing type I error α (an attacker's false-positive rate). If
+// its Side is Lower (a lower bound on the true curve), draw it in steps: between two points, only the β of the right
+// one is proved. A straight line between them may lie above the true curve, which is convex, and promise too much
+// privacy.
 type Curve struct {
 	Label
 	Points []Point `json:"points"`

@@ -14,7 +14,7 @@ import (
 type Paper struct {
 	N     int     // number of records N, at least 2
 	K     float64 // largest number of gradients that the training may compute, at least 1
-	Sigma float64 // noise multiplier σ, above √2
+	Sigma float64 // noise multiplier σ, above √2, because with less noise the theorem gives no δ < 1
 	// Gamma returns the constant γ of Theorem Main at noise multiplier sigma, for x = ε/k. Set it to a function that
 	// calls closedform.GammaAt.
 	Gamma func(sigma, x float64) (float64, error)
@@ -31,9 +31,10 @@ func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 }
 
 // AtRounds returns up to n guarantees (ε, δ) that the paper's Theorem Main gives for a training with the given number
-// of rounds T > 0. It tries n values of ε below 0.5, in geometric progression. For each ε for which the theorem
-// applies, it returns the least δ. The list may be empty. [Guarantees.At] turns it into a trade-off curve, which
-// approximates the curve ĥ_{σ,T} of the paper from below. n must be in [1, MaxGuarantees].
+// of rounds T > 0. It tries n values of ε in geometric progression. The first one has δ = 1/N, the largest δ of the
+// theorem, and all are below 0.5, the theorem's limit. For each ε for which the theorem applies, it returns the least
+// δ. The list may be empty. [Guarantees.At] turns it into a trade-off curve, which approximates the curve ĥ_{σ,T} of
+// the paper from below. n must be in [1, MaxGuarantees].
 func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("rounds", rounds), checkCount(n)); err != nil {
 		return nil, err
@@ -45,9 +46,10 @@ func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 }
 
 // ForAllRounds returns up to n guarantees (ε, δ) of the paper's Theorem Main, each of which holds for every number of
-// rounds T from RoundsFor(target) to K. Use it for a training that is planned for the ε target but may have more
-// rounds. The list may be empty. [Guarantees.At] turns it into a trade-off curve, which approximates the curve
-// g_{σ,ε_target} of the paper from below. The target must be positive, and n in [1, MaxGuarantees].
+// rounds T from RoundsFor(target) to K (rounds of one gradient). Use it for a training that is planned for the ε
+// target but may have more rounds. The list may be empty. [Guarantees.At] turns it into a trade-off curve, which
+// approximates the curve g_{σ,ε_target} of the paper from below. The target must be positive, and n in [1,
+// MaxGuarantees].
 func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon target", target), checkCount(n)); err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ type Release struct {
 	Event dp.Event // the rounds of one client, with equal settings; σ must be above 0
 	// More are the rounds after Event, if the training changes its settings: one event for each further phase. The
 	// formats [Flower] and [LaTeX] do not support More. For the formats that [Records] lists, Event and More may also
-	// be releases that are not rounds of training.
+	// describe published results other than rounds, such as a noisy count (see dp.Event.Other).
 	More  []dp.Event
 	Bound dp.Bound // bound on the ε of a record, over all rounds that use it
 	// Holders is the number of clients that hold each record. Each of them runs the rounds of Event and More, and a
@@ -244,7 +244,7 @@ func All(r Release) ([]Code, error) {
 }
 
 // These formats describe rounds for the accountants of other libraries. They are records and not code: use them to
-// compute the ε of a plan there. [Read] reads both formats.
+// let such an accountant compute the ε of a plan. [Read] reads both formats.
 const (
 	// DPAccounting is the text of a DpEvent, the description of rounds in Google's library dp_accounting, as Python
 	// prints it.

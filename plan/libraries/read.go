@@ -26,8 +26,8 @@ const (
 	NotRecognised Recorded = ""
 )
 
-// Recognise guesses from the beginning of a text in which form another library wrote it. Use it to tell such a file
-// from one of this program. It does not check the rest of the text; [Read] does.
+// Recognise guesses from the beginning of a text in which form another library wrote it. Use it to tell such a text
+// from one that plan.ReadHistory reads. It does not check the rest of the text; [Read] does.
 func Recognise(text []byte) Recorded {
 	text = bytes.TrimSpace(text)
 	switch {

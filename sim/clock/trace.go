@@ -17,11 +17,11 @@ import (
 // separate list of durations; after the last one, the list begins again. Gradients and messages can have different
 // traces (see [Timing]). A Trace is immutable.
 //
-// Durations in a list are numbered from 0. In a trace of gradient times, round i of a client uses number i + a, where a
-// is the number of rounds that the client has given up before because it left (see [Churn]). In a trace of message
-// times, a client's update uses the number of its round, and a broadcast to a client uses the broadcast's number. But
-// if messages can be lost or duplicated ([Network]) or clients can leave ([Churn]), a message uses n instead, where n is
-// how many messages were sent from or to this client before. So a lost message that is sent again uses another number.
+// Durations in a list are numbered from 0. In a trace of gradient times, each round of a client uses the next duration,
+// also a round that begins again because the client had left (see [Churn]). In a trace of message times, a client's
+// update uses the number of its round, and a broadcast to a client uses the broadcast's number. But if messages can be
+// lost or duplicated ([Network]) or clients can leave ([Churn]), a message has the number n, where n counts all earlier
+// messages of this client, in both directions together. So a lost message that is sent again takes another duration.
 type Trace struct {
 	durations [][]time.Duration // each client's durations, at least one
 	means     []float64         // mean of each client's durations, in nanoseconds

@@ -8,7 +8,8 @@
 // the first rounds. A utility is the accuracy that a model, trained without noise, keeps when noise is added to its
 // parameters.
 //
-// The package also has the settings of the paper's experiments ([Experiment]).
+// The package also has the settings of the experiments ([Experiment]) in the paper "Proactive DP: A Multiple Target
+// Optimization Framework for DP-SGD".
 package pool
 
 import (
@@ -37,7 +38,8 @@ import (
 
 // Cell is one training with its evaluation, to be computed by [Run]. Its result is kept in a folder. The result
 // depends only on Spec, Code and Kernels, so equal cells are computed once, and a later call of Run finds the results
-// of finished cells. Make cells with OfTrial, OfCurve, OfTimed, OfWindow and OfUtility.
+// of finished cells. Make cells with OfTrial, OfCurve, OfTimed, OfWindow and OfUtility. For a custom cell, set Spec,
+// Code, Kernels, Cost, Run and Check.
 type Cell struct {
 	Spec any // the settings on which the result depends, as a value that can be written as JSON; part of the Key
 	Code int // version of the code that computes the result, see train.Spec.CodeVersion
@@ -51,8 +53,9 @@ type Cell struct {
 	Cost func(workers int) (train.Cost, error)
 	// Run computes the result, a value that can be written as JSON. It may call progress with the fraction of the
 	// work that is done, in [0, 1], and it may write checkpoints and continue from one, as keep says.
-	Run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
-	Check func(json.RawMessage) error // returns an error if the text, a result from the folder, is incomplete
+	Run func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
+	// Check returns an error if the text, a result from the folder, is incomplete. Run then computes the cell again.
+	Check func(json.RawMessage) error
 	// Alone says that the result depends on real time, as with the runner hogwild. Then no other cell runs at the
 	// same time. The result is stored like others, but computing it again gives a different result.
 	Alone bool

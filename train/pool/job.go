@@ -29,10 +29,10 @@ type Job struct {
 // Elsewhere computes jobs (trainings with their evaluations) in other processes, for [Run]. Implement it to use other
 // machines, and set Options.Elsewhere.
 type Elsewhere interface {
-	// Compute computes all jobs and returns when they are finished or one has failed. When a job is finished, it calls
-	// done(job, result), where job is its index in jobs, and stops if done returns an error. While the job runs,
-	// Compute may call part(job, fraction) to report its progress, from 0 to 1. Compute makes all these calls one at a
-	// time. Jobs may finish in any order.
+	// Compute computes all jobs and returns nil when they are finished. If one fails, it returns an error. When a job
+	// is finished, it calls done(job, result), where job is its index in jobs, and stops if done returns an error.
+	// While the job runs, Compute may call part(job, fraction) to report its progress, from 0 to 1. Compute makes all
+	// these calls one at a time. Jobs may finish in any order.
 	Compute(ctx context.Context, jobs []Job, done func(job int, result json.RawMessage) error,
 		part func(job int, fraction float64)) error
 }

@@ -14,9 +14,9 @@ import (
 	"proactivedp/train"
 )
 
-// Experiment has the settings of one of the paper's experiments: the private training of a model on a data set, and
-// its utility graph. That graph shows how much accuracy w*, a model trained without noise, keeps when noise is added
-// to its parameters (see [UtilitySpec]).
+// Experiment has the settings of one of the experiments in the paper "Proactive DP: A Multiple Target Optimization
+// Framework for DP-SGD": the private training of a model on a data set, and its utility graph. That graph shows how
+// much accuracy w*, a model trained without noise, keeps when noise is added to its parameters (see [UtilitySpec]).
 type Experiment struct {
 	Train train.Spec // the settings of the private training
 	// Plain has the step size of trainings without noise, see [Experiment.WithoutNoise].
@@ -117,7 +117,7 @@ func convexSpec(model, dataset string) train.Spec {
 	return s
 }
 
-// MNISTModel is the model of the MNIST experiment. The paper does not say which LeNet it uses. With the step size
+// MNISTModel is the model of the MNIST [Experiment]. The paper does not say which LeNet it uses. With the step size
 // that the paper states for MNIST, the accuracy is below the stated one (results/mnist-lenet-step-size). So the model
 // and the step sizes of all networks in this package were found by "proactivedp search", on records held out of the
 // training set (the folders results/search-mnist… and results/search-cifar10…). On MNIST with noise, the step size
@@ -165,16 +165,18 @@ func CIFAR(model string) Experiment {
 
 // Features returns settings for a softmax regression on image features that need no training, instead of a network on
 // pixels. The features are hog:4:8: histograms of 8 gradient directions in cells of 4×4 pixels (see package data/hog).
-// dataset is mnist or cifar10. The other settings are those of [Network]. The paper has no such experiment.
+// dataset is mnist or cifar10. The other settings are those of [Network]. The paper (see [Experiment])
+// has no such experiment.
 func Features(dataset string) train.Spec {
 	s := Network(train.Softmax, dataset)
 	s.FeatureMap = "hog:4:8"
 	return s
 }
 
-// Network returns the paper's settings for a network (model, such as train.LeNet) on a data set (dataset: mnist or
-// cifar10), except for the step size and its schedule, which are those of train.DefaultSpec. Use [MNIST] or [CIFAR]
-// to get these too. The clipping norm is 0.025 for both data sets. δ is 1/N for N records, as in the paper.
+// Network returns the settings of the paper (see [Experiment]) for a network (model, such as train.LeNet) on a data
+// set (dataset: mnist or cifar10), except for the step size and its schedule, which are those of train.DefaultSpec.
+// Use [MNIST] or [CIFAR] to get these too. The clipping norm is 0.025 for both data sets. δ is 1/N for N records, as
+// in the paper.
 func Network(model, dataset string) train.Spec {
 	basics := paper.MNIST()
 	if dataset == "cifar10" {
@@ -197,8 +199,8 @@ func WhoseK(dataset string) string {
 	return "the settings' K"
 }
 
-// Has reports whether the paper has an experiment on the data set. For a synthetic stand-in such as synth-mnist, it
-// reports whether the paper has an experiment on the real data set.
+// Has reports whether the paper (see [Experiment]) has an experiment on the data set. For a generated data set that
+// replaces a real one, such as synth-mnist, it reports this for the real one.
 func Has(dataset string) bool {
 	return slices.ContainsFunc(Experiments(), func(s Experiment) bool { return s.Train.Data == synth.StandsInFor(dataset) })
 }
@@ -233,9 +235,9 @@ func Of(model, dataset string) Experiment {
 	return s
 }
 
-// Train returns the settings of the private training in the experiment that [Of] returns for a model and a data set.
-// An empty model means the paper's model for the data set, and an empty dataset the paper's first data set for the
-// model. If the paper has no such experiment, the settings are those of a similar one (see Of). For
-// networks, the step size is not the paper's 0.1/(1+0.01·√t), with t the number of gradients of the client's earlier
-// rounds, but was chosen on held-out records.
+// Train returns the settings of the private training in the paper's [Experiment] with a model on a data set. An empty
+// model means the paper's model for the data set, and an empty dataset the paper's first data set for the model. If
+// the paper has no such experiment, the settings are those of a similar one (see [Of]). For networks, the step size
+// is not the paper's 0.1/(1+0.01·√t), with t the number of gradients of the client's earlier rounds, but was chosen
+// on held-out records.
 func Train(model, dataset string) train.Spec { return Of(model, dataset).Train }
