@@ -213,8 +213,9 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 //   - a target epsilon, no target accuracy, and accuracy as the metric,
 //   - clients that all hold every record (the partition replicate),
 //   - an ε for a record and not for a person with several records (r.Base.AtMost must be 0),
-//   - a numbered seed (r.Base.SeedFromOS must be false), because no ε is proved yet for a search with a secret seed:
-//     a private search is only a simulation, in which anyone can compute the noise,
+//   - a numbered seed (r.Base.SeedFromOS must be false). With a secret seed from the operating system, the search
+//     would be a release, and no ε is proved for that yet. So a private search is only a simulation: anyone who knows
+//     the seed can compute the noise,
 //   - no folder for results (o.Trials.Folder must be empty), because results of single trials must not be kept.
 //
 // For other values of Probing, Validate returns nil.

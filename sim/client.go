@@ -107,7 +107,8 @@ func (s *clientState) w() []float32 {
 	return s.own
 }
 
-// Done reports whether the client has finished its T rounds (T_c, if clients have their own sizes).
+// Done reports whether the client has finished all its rounds. Their number is T, or T_c if clients have their own
+// batch sizes (see Config.Own).
 func (c *Client) Done() bool { return c.state.i == c.sched.rounds }
 
 // CanBegin reports whether the client may start its next round now. No round may be under way, rounds must be left,
