@@ -36,7 +36,7 @@ type PrivateProbe struct {
 	Mean       float64       `json:"expected_trials"` // expected number of trials; their actual number is not released
 	TrialSigma float64       `json:"trial_sigma"`     // noise multiplier of each trial
 	// CountSigma is the standard deviation of the noise that is added to a trial's number of correct predictions on
-	// held-out records, by which the best trial is chosen.
+	// held-out records. The trial with the largest noisy number is the best one.
 	CountSigma float64  `json:"count_sigma"`
 	Alone      dp.Bound `json:"alone"` // ε of a record for the search without the proposed training
 	// Together is the ε of a record for the search and the proposed training together. It is at most the target
