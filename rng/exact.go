@@ -30,7 +30,7 @@ func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 
 // AppendTrials draws a Poisson sample of the numbers in [0, n), such as the records of a batch: each number is drawn
 // independently with probability exactly size/n. It appends the drawn numbers to dst, in increasing order, and
-// returns dst. 0 ≤ size ≤ n and 0 < n < 2^47 must hold. [Stream.AppendPlaces] is faster, but not exact.
+// returns dst. 0 ≤ size ≤ n and 0 < n ≤ 2^31 must hold. [Stream.AppendPlaces] is faster, but not exact.
 //
 // For each number, it compares 16 random bits with the first 16 binary digits of size/n. In one of 65,536 cases they
 // are equal; then further bits are compared with the rest of size/n.
