@@ -253,7 +253,7 @@ func (j *Journal) expect(q Question) error {
 	best := mostAccurate(e.Outlook.Points)
 	lowest := math.Inf(1)
 	for i, c := range e.Clients {
-		if best.Accuracy >= c.Accuracy-j.Public.margin(e.Task, i) {
+		if best.Accuracy >= j.score(e.Task, i)-j.Public.margin(e.Task, i) {
 			return nil // the held-out records of the client cannot tell the two apart
 		}
 		lowest = min(lowest, c.Accuracy)
