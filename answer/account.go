@@ -32,7 +32,8 @@ type AccountQuestion struct {
 	// Accuracy is the relative width of the interval in which the accountant pld encloses ε (or δ), see MinAccuracy.
 	// 0 means pld.DefaultAccuracy.
 	Accuracy float64 `json:"accuracy,omitempty"`
-	// Notes are the warnings about the events to repeat in the answer, see plan.History.
+	// Notes are warnings about the events, such as the Notes of a plan.History. The answer repeats them, and the
+	// warnings in File too.
 	Notes []string `json:"-"`
 }
 
@@ -43,7 +44,7 @@ type Accounting struct {
 	dp.BoundJSON          // Bound in JSON
 	Seconds      float64  `json:"seconds"` // how long the accountant took
 	Reason       string   `json:"reason,omitempty"`
-	Notes        []string `json:"notes,omitempty"`     // warnings about the rounds that the answer repeats, see plan.History
+	Notes        []string `json:"notes,omitempty"`     // warnings about the rounds: the Notes of the question, and those in its File
 	Statement    string   `json:"statement,omitempty"` // Bound and what it assumes, in words; "" if there is no bound
 	Odds         *Odds    `json:"odds,omitempty"`
 }

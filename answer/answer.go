@@ -180,8 +180,9 @@ func countEvents(events []dp.Event) error {
 }
 
 // NewProblem turns an error of this package into a [Problem], whose Kind a program can test. If ctx is cancelled, the
-// Kind is Ended. Otherwise it follows from the type of the error, and is Wrong for an unknown type. If err is or
-// wraps a Problem, that Problem is returned.
+// Kind is Ended, whatever err is. Otherwise, if err is or wraps a Problem, NewProblem returns that Problem. For any
+// other err, the Kind is Infeasible if err wraps a *plan.Infeasible, NotCovered if it wraps dp.ErrNotCovered, and
+// otherwise Wrong.
 func NewProblem(ctx context.Context, err error) *Problem {
 	p := &Problem{Kind: Wrong, Problems: message.Lines(err)}
 	switch infeasible, own := (*plan.Infeasible)(nil), (*Problem)(nil); {

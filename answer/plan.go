@@ -21,10 +21,12 @@ type PlanQuestion struct {
 	plan.Request
 	// Sizes lists batch sizes to compare within the same budget, instead of SampleSize; see plan.Compare.
 	Sizes []int `json:"sizes,omitempty"`
-	// Tight asks for two additions. plan.Plan.Tight has the ε that the tightest accountant, pld, proves for the plan,
-	// and the largest batch size and the least noise for which pld proves that the budget is met. It shows how much a
-	// plan by the paper's theorem (plan.ClosedForm) wastes. For other plans, plan.Plan.Recommended has a
-	// batch size for which the noise is small compared with the gradients, see plan.Plan.Recommend.
+	// Tight asks for two additions to the plan. The field Tight of plan.Plan has the ε that the tightest accountant, pld,
+	// proves for the plan, and the largest batch size and the least noise with which pld proves that the budget is met.
+	// So it shows how much of the budget a plan by the paper's theorem (the method plan.ClosedForm) wastes. The field
+	// Recommended has a batch size for which the noise is small compared with the gradients. A plan by the paper's
+	// theorem has none, because its noise does not depend on the batch size. See plan.Plan.Tighten and
+	// plan.Plan.Recommend.
 	Tight bool `json:"tight,omitempty"`
 	// Points is about the number of rows of a table with the least noise for several batch sizes (see
 	// plan.Plan.Frontier), in [2, MaxPoints]. 0 means no table.

@@ -19,10 +19,15 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// ReadRounds reads the rounds of a training from the text of a file. The text has one of three forms: JSON as
-// plan.ReadHistory reads it, CSV whose header has the JSON keys of dp.Event, or a record that another library saved
-// (see [libraries.Read]). For rounds without a sampling or an adjacency in the file, ReadRounds uses the arguments.
-// If the argument adjacency is "", it uses the one that [dp.NaturalAdjacency] returns for the sampling.
+// ReadRounds reads the rounds of a training from the text of a file. In the text, an event stands for a number of equal
+// rounds (see [dp.Event]). The text has one of three forms:
+//
+//   - JSON with a list of events, or the report of a training in JSON (see [plan.ReadHistory]);
+//   - CSV with one event a line, under a header of the JSON keys of dp.Event, such as noise_multiplier and count;
+//   - the rounds as another library saved them, such as the state of an accountant of Opacus (see [libraries.Read]).
+//
+// For rounds without a sampling or an adjacency in the file, ReadRounds uses the arguments. If the argument adjacency
+// is "", it uses the one that [dp.NaturalAdjacency] returns for the sampling.
 func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
 		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)

@@ -33,18 +33,19 @@ type TradeoffQuestion struct {
 	// guarantees.
 	Delta float64 `json:"delta"`
 	// Target is an ε in (0, 0.5) for the curve by Theorem Main of the Proactive DP paper. The theorem proves (ε, δ) for
-	// trainings with enough noise and rounds (package dp/closedform); a smaller ε needs more rounds. The curve holds for
-	// every number of rounds that is at least the number needed for ε = Target (tradeoff.Paper.RoundsFor). 0 means the ε
-	// that closedform.Epsilon returns for Delta and the rounds' noise multiplier.
+	// trainings with enough noise and rounds (package dp/closedform): the smaller ε, the more rounds it needs. If there
+	// are fewer rounds than ε = Target needs (tradeoff.Paper.RoundsFor), the curve is left out. Otherwise it holds for
+	// the rounds of the question, and also for more rounds that compute as many gradients in all. 0 means the least ε
+	// that the theorem allows for Delta and the rounds' noise multiplier (closedform.Epsilon).
 	Target float64 `json:"target,omitempty"`
 	Points int     `json:"points,omitempty"` // number of points of a curve, in [3, 100000], in JSON at most 2001; 0 means 101
-	// Epsilons is the number of values of ε at which pld computes δ, in [2, 1000]; 0 means 200. More give a better
-	// curve.
+	// Epsilons is the number of values of ε at which the accountant pld computes δ, in [2, 1000]; 0 means 200. The curves
+	// of pld follow from these pairs (ε, δ), and more pairs give a better curve.
 	Epsilons int `json:"epsilons,omitempty"`
 	// Accuracy is the relative width of the interval in which the accountant pld encloses ε, see MinAccuracy. 0 means
 	// pld.DefaultAccuracy.
 	Accuracy float64  `json:"accuracy,omitempty"`
-	Notes    []string `json:"-"` // warnings about the events to repeat in the answer, see plan.History
+	Notes    []string `json:"-"` // warnings about the events, such as the Notes of a plan.History; the answer repeats them
 }
 
 // Tradeoff is the answer to a [TradeoffQuestion]: the trade-off curves of some rounds, and their privacy statement.
@@ -58,8 +59,8 @@ type Tradeoff struct {
 	Adjacency    dp.Adjacency `json:"adjacency"`
 	Sampling     dp.Sampling  `json:"sampling"`
 	Delta        float64      `json:"delta"`
-	EpsilonLower float64      `json:"epsilon_lower"`
-	EpsilonUpper float64      `json:"epsilon_upper"`
+	EpsilonLower float64      `json:"epsilon_lower"` // lower end of the interval in which the accountant encloses ε
+	EpsilonUpper float64      `json:"epsilon_upper"` // upper end of this interval
 	// Mu is the parameter μ of the curve G_μ by Gaussian differential privacy (package gdp). It is nil if that curve
 	// is left out.
 	Mu *float64 `json:"mu"`
@@ -68,7 +69,7 @@ type Tradeoff struct {
 	TargetEpsilon float64        `json:"target_epsilon"`
 	Curves        []CurveSummary `json:"curves"` // a few numbers for each of Lines
 	LeftOut       []LeftOut      `json:"left_out"`
-	// Notes are the warnings about the rounds that the answer repeats, see plan.History.
+	// Notes are warnings about the rounds: the Notes of the question.
 	Notes     []string `json:"notes,omitempty"`
 	Statement string   `json:"statement"`
 
@@ -76,9 +77,9 @@ type Tradeoff struct {
 	events []dp.Event
 }
 
-// Curves is a [Tradeoff] as the function [JSON] returns it: with the points of its curves (Lines), and with Odds, which
-// says which fraction of the people in the data an attacker can recognise at most, if 5 % of the other people are taken
-// for members. This follows from the curve that the accountant pld proves.
+// Curves is a [Tradeoff] as the function [JSON] returns it. Lines has the points of its curves. Odds has the largest
+// fraction of the people in the data whom an attacker can recognise as members, if the attacker also takes 5 % of the
+// people outside the data for members. It follows from the bound below the true curve that the accountant pld proves.
 type Curves struct {
 	*Tradeoff
 	Odds  *Odds           `json:"odds,omitempty"`

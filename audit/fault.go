@@ -11,7 +11,8 @@ import (
 // strong they are), see [Fault.Sizes] and Options.FaultSize.
 type Fault string
 
-// These faults can be planted. In the comments, size is the size of the fault, Options.FaultSize.
+// These faults can be planted. In the comments, size is the size of the fault (Options.FaultSize), σ is the noise
+// multiplier of the correct mechanism, and C is its clipping norm.
 const (
 	NoFault Fault = "none"
 	// HalfNoise halves the noise: the noise multiplier is σ/2.
@@ -29,13 +30,14 @@ const (
 	OpenShare Fault = "open-share"
 	// SilentEmptyBatch sends 0 without noise if no record was sampled, which reveals that none was.
 	SilentEmptyBatch Fault = "silent-empty-batch"
-	// ReusedNoise gives a release, in part, the noise of the client's round 0: the noise of the release is √(1−size²)
-	// times new noise plus size times the other noise. With size 1, both have the same noise.
+	// ReusedNoise uses, in part, the noise of the client's round 0 again in its later rounds. Their noise is √(1−size²)
+	// times new noise plus size times the noise of round 0. With size 1, they have exactly the noise of round 0.
 	ReusedNoise Fault = "reused-noise"
-	// SharedNoise mixes noise like ReusedNoise, with the noise of client 0 in the same round.
+	// SharedNoise is like ReusedNoise, but the noise that is used again is that of client 0. The other clients mix it
+	// into their noise of the same round.
 	SharedNoise Fault = "shared-noise"
-	// SharedLegs mixes noise like ReusedNoise, with the noise of the same round of an earlier training, as if both
-	// trainings had one seed.
+	// SharedLegs is like ReusedNoise, but the noise that is used again is that of an earlier training. A client mixes
+	// its noise of a round there into its noise of the same round here, as if both trainings had one seed.
 	SharedLegs Fault = "shared-legs"
 	// NoClip sums gradients without clipping.
 	NoClip    Fault = "no-clip"

@@ -13,7 +13,7 @@ import (
 )
 
 // PartKind is the value of the key "kind" in the JSON of each part of an audit that an [Elsewhere] sends to other
-// processes. A process that gets several kinds of work recognises by it the parts to pass to [Do].
+// processes. If a process gets several kinds of work, it should pass to [Do] the work that has this kind.
 const PartKind = "audit"
 
 // Elsewhere is an interface for spreading an audit over processes. You implement it, and set Options.Elsewhere. The
@@ -66,11 +66,12 @@ func (o *Options) describe(name string) part {
 	return p
 }
 
-// Do computes one part of an audit. A worker process calls it for each part that it receives from the process of the
-// audit, whose [Elsewhere] (your code, which spreads the parts) has sent it. text is the part; send the result back to
-// that Elsewhere. JSON cannot hold the functions of Options.Courses, so pass the audit's courses again in
-// courses, which may have more. workers is the number of trainings at the same time, at least 1. Do refuses a part
-// from another build of the program, because its result might differ.
+// Do computes one part of an audit, in a process that helps the one in which [Run] or [Alarms] was called. That process
+// has an [Elsewhere] (your code), which sends parts to the helping processes. Call Do with each part that arrives, in
+// text, and send the result back to the Elsewhere. A part names the audit's Options.Courses but, as JSON, cannot hold
+// their functions. So courses must have all courses of the audit; it may also have others. workers is the number of
+// trainings at the same time, at least 1. Do refuses a part from another build of the program, because its result
+// might differ.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
 	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {

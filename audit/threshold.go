@@ -12,8 +12,9 @@ import (
 type Test struct {
 	Statistic string `json:"statistic"`
 	// Over is "with/without" if the event should occur more often in the runs with the canary than in those without it,
-	// and otherwise "without/with". The first word names the runs of the numerator, the second those of the denominator:
-	// the bound on ε is about the logarithm of the ratio of how often the event occurs in them.
+	// and otherwise "without/with". It stands for a fraction: how often the event occurs in the runs that the first word
+	// names, divided by how often it occurs in those of the second. The bound on ε is the logarithm of this fraction,
+	// less what δ and the statistical error can explain.
 	Over      string  `json:"over"`
 	Event     string  `json:"event"`
 	Threshold float64 `json:"threshold"`

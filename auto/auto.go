@@ -51,15 +51,16 @@ type Strategy string
 // These are the values of [Strategy], the rules by which the loop plans.
 const (
 	// Paper plans by a theorem of the paper, called simpleF there (see package dp/closedform). From the accuracies
-	// that were estimated for several amounts of noise (see [Outlook]) it chooses the noise multiplier σ. The theorem
-	// gives an ε for σ, and Paper uses the largest batch size that the theorem allows for this ε, and therefore the
-	// fewest rounds. If the target is not reached, later stages can have less noise. A closedform.Budget counts the
-	// spent budget.
+	// that were estimated for several amounts of noise (see [Outlook]) it chooses the noise multiplier σ: the largest
+	// with which they reach the target. The theorem gives an ε for σ, and Paper uses the largest batch size that the
+	// theorem allows for this ε. The number of gradients of a stage does not depend on the batch size, so the largest
+	// batch size means the fewest rounds. If the target is not reached, later stages can have less noise, because the ε
+	// for σ may be smaller than the client's target epsilon. A closedform.Budget counts the spent budget.
 	Paper Strategy = "paper"
-	// PaperTarget is like Paper, but the batch size of a stage is the largest that the theorem allows for the
-	// client's target epsilon, not for the ε that the theorem gives for the chosen σ, which may be smaller. The text
-	// of the paper plans so (its "DP calculator"). By the theorem, such a stage usually uses up the whole budget, so
-	// that no second stage is possible.
+	// PaperTarget is like Paper, except for the ε for which it chooses the batch size of a stage. This is the client's
+	// target epsilon, even if the ε that the theorem gives for the chosen σ is smaller. The text of the paper plans so
+	// (its "DP calculator"). By the theorem, such a stage usually uses up the whole budget, so that no second stage is
+	// possible.
 	PaperTarget Strategy = "paper-target"
 	// Tight takes the best training that the accountant of package dp/pld proves to be within the budget: a batch
 	// size s and a number of rounds T with nearly the largest s√T/σ (the size of the summed gradients compared with

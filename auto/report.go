@@ -23,22 +23,24 @@ import (
 // Report is the result of [Run]: which clients are satisfied, the accuracies, the stages (trainings), and their
 // privacy cost.
 type Report struct {
-	Satisfied  bool           `json:"satisfied"` // whether every client is satisfied, see ClientReport
-	Tested                    // the lowest of the clients' test accuracies, which do not influence the training
-	Strategy   Strategy       `json:"strategy"`
-	End        string         `json:"end"`
-	Clients    []ClientReport `json:"clients"`
-	Stages     []StageReport  `json:"stages"` // of this task
-	Gradients  int            `json:"grad_computations"`
-	Rounds     int            `json:"rounds"` // of a client that takes part in every stage
-	Privacy    Privacy        `json:"privacy"`
-	Params     string         `json:"params_sha256"`
-	Model      string         `json:"model_file"` // name in the folder; "" if nothing is kept
-	Outlook    Outlook        `json:"outlook"`
-	DataSHA256 string         `json:"data_sha256"` // digest of the parsed content
-	Synthetic  bool           `json:"synthetic_data"`
-	DataNote   string         `json:"data_note,omitempty"` // note on what else to know about the data
-	Config     Task           `json:"config"`
+	Satisfied bool           `json:"satisfied"` // whether every client is satisfied, see ClientReport
+	Tested                   // the lowest of the clients' test accuracies, which do not influence the training
+	Strategy  Strategy       `json:"strategy"`
+	End       string         `json:"end"` // why the task ended, such as "every client is satisfied"
+	Clients   []ClientReport `json:"clients"`
+	Stages    []StageReport  `json:"stages"`            // of this task
+	Gradients int            `json:"grad_computations"` // in all Stages, by all clients together
+	// Rounds is the sum of the rounds of all Stages. A client has fewer if it did not take part in every stage, or if
+	// its batch size was larger than that of others (see Stage.Rounds).
+	Rounds     int     `json:"rounds"`
+	Privacy    Privacy `json:"privacy"`
+	Params     string  `json:"params_sha256"`
+	Model      string  `json:"model_file"` // name in the folder; "" if nothing is kept
+	Outlook    Outlook `json:"outlook"`
+	DataSHA256 string  `json:"data_sha256"` // digest of the parsed content
+	Synthetic  bool    `json:"synthetic_data"`
+	DataNote   string  `json:"data_note,omitempty"` // note on what else to know about the data
+	Config     Task    `json:"config"`
 
 	params  []float32    // the last model
 	within  claim.Report // bound that is saved in the model's file
@@ -53,7 +55,10 @@ type ClientReport struct {
 	// the target accuracy and exceeds the majority-class baseline by more than the sampling error. On its
 	// test records, the model exceeds the baseline and is not below the target by more than the sampling
 	// error. The sampling error is by how much the accuracy on so few records can be off: 1.645 standard
-	// deviations (see models.Metric.Margin and, for other metrics, Chance).
+	// deviations of the accuracy (see models.Metric.Margin). If the task has another metric than the
+	// accuracy, its value and its baseline are compared in the same way. Its sampling error is then Margin
+	// for the target and models.Metric.Chance for the baseline, or for regression the two results of
+	// models.Metric.SamplingErrors.
 	Satisfied   bool    `json:"satisfied"`
 	Short       string  `json:"short,omitempty"`   // why it is not satisfied
 	HeldOut     float64 `json:"held_out_accuracy"` // task's metric on its held-out records

@@ -45,8 +45,10 @@ type Refusal struct {
 	Metric   string  // name of the metric of both accuracies
 	Target   float64 // the lowest of the clients' target accuracies
 	Feasible float64 // largest accuracy that can be expected within the budgets
-	Sigma    float64 // noise multiplier with which one stage reaches Feasible and uses the whole budget; 0 if it uses less
-	Of       string  // description of the records of the utility graph
+	// Sigma is the noise multiplier with which a stage reaches Feasible, if this stage uses the whole budget. It is 0 if
+	// more noise, which costs less of the budget, gave the largest accuracy, and for the strategies Paper and PaperTarget.
+	Sigma float64
+	Of    string // description of the records of the utility graph
 }
 
 // Error says which target is out of reach, and what would be feasible.
@@ -251,7 +253,7 @@ func (j *Journal) expect(q Question) error {
 	best := mostAccurate(e.Outlook.Points)
 	lowest := math.Inf(1)
 	for i, c := range e.Clients {
-		if best.Accuracy >= c.Accuracy-j.Public.margin(e.Task, i) {
+		if best.Accuracy >= j.score(e.Task, i)-j.Public.margin(e.Task, i) {
 			return nil // the held-out records of the client cannot tell the two apart
 		}
 		lowest = min(lowest, c.Accuracy)

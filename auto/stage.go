@@ -19,8 +19,8 @@ import (
 type Stage struct {
 	Task         int                 `json:"task"` // number of its task in the journal, from 0
 	Clip         float64             `json:"clip"`
-	SampleSize   int                 `json:"sample_size"` // the least batch size of a client; see train.Participant for larger ones
-	Rounds       int                 `json:"rounds"`      // of each client with the least batch size; the others have fewer
+	SampleSize   int                 `json:"sample_size"` // the least batch size of a client; Participants may have larger ones
+	Rounds       int                 `json:"rounds"`      // of a client with the least batch size; larger batches mean fewer rounds, see RunOf
 	Eta0         float64             `json:"eta0"`
 	Participants []train.Participant `json:"parts"`
 	// Root identifies the secret from which the samples and the noise of the stage are drawn, without revealing it

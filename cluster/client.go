@@ -168,7 +168,7 @@ type JoinReport struct {
 
 // Join takes part in a run (a distributed training) as a client until the training ends, and returns the client's
 // report. It keeps its state in o.Dir: after an interruption, another call with the same options continues. If the
-// broker or the server is down, Join waits, as long as o.GiveUpAfter allows. If ctx is cancelled, the error is
+// broker or the server is down, Join waits, as long as o.GiveUpAfter allows. If ctx is cancelled, the error wraps
 // context.Cause(ctx). If the client in Dir has already finished, Join returns its report again and needs no server.
 func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
 	c, err := newClient(o)

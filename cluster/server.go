@@ -95,7 +95,7 @@ const (
 
 // Serve runs the server of a distributed training until its end and returns its report. It keeps its state in o.Dir:
 // if the folder already has the same run, Serve continues it, and if the run has ended, Serve returns its report. If
-// ctx is cancelled, Serve saves the state and returns context.Cause(ctx).
+// ctx is cancelled, Serve saves the state and returns an error that wraps context.Cause(ctx).
 func Serve(ctx context.Context, o ServeOptions) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -177,9 +177,15 @@ func (d *Dataset) validateRows(fail func(format string, args ...any)) {
 func finite(v float32) bool { return v-v == 0 }
 
 // Hash returns the SHA-256 of the content of d in hexadecimal. Use it to recognise the same data again. The content
-// is the numbers of features and of classes, the labels or the targets with their bounds, the values that are stored
-// for each row, or the images with their normalisation, the number of training rows, and the persons. Name and Note do
-// not count. So two files of different formats with the same rows have equal hashes.
+// has these parts:
+//
+//   - the numbers of rows, features, classes and training rows (Train);
+//   - the label of each row and, for regression, its target and the bounds of the targets;
+//   - the values that are stored for each row or, for images, the pixels and their normalisation;
+//   - the persons.
+//
+// Everything else does not count, such as Name, Note, and the names of the columns and classes. So two files of
+// different formats with the same rows have equal hashes, if both are stored sparsely or both densely.
 func (d *Dataset) Hash() string {
 	h := sha256.New()
 	put := hasher{h: h}

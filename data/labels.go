@@ -140,9 +140,10 @@ func isLetter(text string) bool {
 
 func quote(label string) string { return `"` + strings.ReplaceAll(label, `"`, `""`) + `"` }
 
-// InList returns a label in the form in which it must be written in a list for [ParseLabels]. A label that has another
-// meaning there gets double quotes: one with a comma, an equals sign or "..", and one that begins with a double quote.
-// Other labels are returned unchanged, and so is *, which stands for all labels that are not listed.
+// InList returns a label in the form in which it must be written in a list for [ParseLabels]. It puts double quotes
+// around a label that would be misread there: one with a comma, an equals sign or "..", and one that begins with a
+// double quote. Other labels are returned unchanged, also *, which in the list stands for all labels that are not
+// listed. If a label itself is *, put it into double quotes yourself.
 func InList(label string) string {
 	if strings.ContainsAny(label, ",=") || strings.Contains(label, "..") || strings.HasPrefix(label, `"`) {
 		return quote(label)

@@ -72,14 +72,15 @@ func ends(n int) (low, high float64) {
 // The method is that of Wilson et al., "Differentially Private SQL with Bounded User Contribution", PoPETs 2020,
 // section 5.1.1. Let d be the number of columns that are looked at. For each column, a histogram counts the records
 // by the size of their value: a bin has the values between two successive powers of two, positive and negative ones
-// apart. Discrete Laplace noise of the whole-numbered scale t = ⌈d/ε⌉ is added to each count. A record is in one bin
+// apart. Discrete Laplace noise of scale t = ⌈d/ε⌉, a whole number, is added to each count. A record is in one bin
 // of each histogram. So adding or removing it changes d counts by 1, and the probability of any outcome by a factor
 // of at most exp(d/t) ≤ exp(ε) (Dwork, McSherry, Nissim and Smith, "Calibrating Noise to Sensitivity in Private Data
 // Analysis", TCC 2006, Proposition 1; Ghosh, Roughgarden and Sundararajan, "Universally Utility-Maximizing Privacy
 // Mechanisms", STOC 2009, for whole numbers). The bounds are the outer ends of the first and the last bin whose noisy
-// count is above a threshold. Noise alone exceeds this threshold in any bin with probability at most 1 %. The bounds
-// of sparse rows are extended to include 0. The bounds depend on the records only by the noisy counts, and nothing
-// else is released.
+// count is above a threshold. With probability at least 99 %, noise alone exceeds this threshold in none of the bins
+// of all columns. If no count of a column is above it, the bounds are the ends of the bin with the largest noisy
+// count. The bounds of sparse rows are extended to include 0. The bounds depend on the records only by the noisy
+// counts, and nothing else is released.
 func (d *Dataset) PrivateBounds(epsilon float64, known func(j int) bool, s *rng.Stream) (m Affine, hidden int, err error) {
 	if err := CheckBoundsEpsilon(epsilon); err != nil {
 		return Affine{}, 0, err

@@ -13,8 +13,9 @@ import (
 )
 
 // TrainFraction is the fraction of the rows that [Split] and [SplitByRecord] use for training if a data set has no
-// separate test set. The Proactive DP paper uses the same fraction: the name of a model file in its LaTeX source has the
-// accuracy 0.93803709, a multiple of 1/2,211, and 2,211 rows are a fifth of the 11,055 rows of phishing.
+// separate test set. The Proactive DP paper uses this fraction too, as its experiment with the data set phishing shows:
+// in the paper's LaTeX source, the name of a model file has the accuracy 0.93803709. This is a multiple of 1/2,211, so
+// there were 2,211 test rows, a fifth of the 11,055 rows of phishing.
 const TrainFraction = 0.8
 
 // Split returns the training and the test rows of d, each in the order of the file. If d has a separate test set (see

@@ -52,10 +52,11 @@ type Reader interface {
 	Ahead(b data.Batch)
 }
 
-// Sensitivity returns text for the privacy statement of a run, which follows the words "each sum", meaning the sum of
-// clipped gradients of m for a batch. For a [Bounded] model it begins with "changes by at most C if a record is added
-// or removed, including rounding", and then says how the gradients are clipped. For other models it says that the
-// effect of rounding has no bound, and that ε assumes that rounding changes nothing.
+// Sensitivity returns the end of a sentence for the privacy statement of a run. The sentence begins with the words
+// "each sum", which mean the sum of the clipped gradients of m for a batch. For a [Bounded] model, the returned text
+// begins with "changes by at most C if a record is added or removed, including rounding", and then says how the
+// gradients are clipped. For other models it says that the effect of rounding has no bound, and that ε assumes that
+// rounding changes nothing.
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {

@@ -46,8 +46,8 @@ type Stochastic interface {
 	Draw(scratch Scratch, s *rng.Stream)
 }
 
-// NewNetwork returns net as a [Model], so that it can be trained (see package sim). name is the model's name in
-// errors and reports, which the method Name returns.
+// NewNetwork returns net as a [Model], so that it can be trained (see package sim). name is the model's name: the
+// method Name returns it, and errors and reports contain it.
 func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name, net: net} }
 
 // WithAutomaticClipping returns a network like m that scales every gradient to about the clipping norm, also a short
@@ -60,9 +60,9 @@ func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net,
 func (m *Network) ClipsAutomatically() bool { return m.automatic }
 
 // WithPrecision returns a network like m that multiplies numbers with precision p, such as nn.BF16, which is faster
-// than float32 on some processors but less exact: see nn.Net.WithPrecision. It returns an error if p is unknown, or
-// if p is nn.BF16x3 and [nn.Net.Tiled] is false: BF16x3 speeds up only matrix products that are computed with matrix
-// tiles (AMX instructions), and this network then has none.
+// than float32 on some processors but less exact: see [nn.Precision]. It returns an error if p is unknown. It also
+// does so if p is nn.BF16x3, which represents each number by two bfloat16, and [nn.Net.Tiled] is false: BF16x3 changes
+// only matrix products that are computed with matrix tiles (AMX instructions), and such a network has none.
 func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	net, err := m.net.WithPrecision(p)
 	if err != nil {
@@ -113,7 +113,8 @@ func (m *Network) Check(d *data.Dataset) error {
 // cost.
 func (m *Network) Net() *nn.Net { return m.net }
 
-// FLOPs returns the number of floating-point operations for the clipped gradient of one example.
+// FLOPs returns the number of floating-point operations for the clipped gradient of one example. A multiply-add counts
+// as two.
 func (m *Network) FLOPs() int { return m.net.FLOPs() }
 
 // Init sets params to the initial parameters, drawn from s: random weights, whose variance depends on the size of the

@@ -13,8 +13,8 @@ import (
 // Parameter vectors and sums are float64 vectors whose length is the result of Columns; elements beyond the data
 // set's features are 0.
 //
-// Rows are stored densely if that is faster in spite of the zeros, because of vector instructions. The results have
-// the same bits if they are stored sparsely.
+// The rows are stored sparsely, or densely (with their zeros) where this is faster with the processor's vector
+// instructions. The results have the same bits in both forms.
 type Rows struct {
 	data    *data.Dataset
 	value   []float32 // the data set's Value when the rows were read

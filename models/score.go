@@ -34,12 +34,12 @@ type Evaluation struct {
 	// F1 is the harmonic mean of precision and recall. With two classes, it is the F1 of class 1. With
 	// more classes, it is the mean F1 of the classes that have records.
 	F1 float64
-	// LogLoss is the mean of −ln of the probability of the right class. It is nil if the model is not a
-	// Scorer or if the value is not finite.
+	// LogLoss is the mean of −ln of the probability of the right class. It is nil if the model is not a Scorer, if
+	// there are too many logits (see [Evaluate]), if there are no records, or if the value is not finite.
 	LogLoss *float64
 	// AUC is the area under the ROC curve. With several classes, it is the mean of the areas of the classes that have
-	// records, each class against all others. It is nil if the model is not a Scorer, if all labels are equal, or if
-	// a score is NaN.
+	// records, each class against all others. It is nil if the model is not a Scorer, if there are too many logits
+	// (see [Evaluate]), if there are no records, if all labels are equal, or if a score is NaN.
 	AUC *float64
 }
 
@@ -76,8 +76,9 @@ func logits(m Model, params []float32, b data.Batch, scratch Scratch) []float64 
 }
 
 // Evaluate predicts the class of each example in b with the model m at params, and compares the predictions with the
-// labels. scratch must come from m.NewScratch. If the batch is empty, all numbers of the result are 0. If there are
-// more than two classes and more than 2²⁵ logits (examples times classes), LogLoss and AUC are nil, to limit the memory.
+// labels. scratch must come from m.NewScratch. If the batch is empty, LogLoss and AUC are nil, and all other numbers of
+// the result are 0. If there are more than two classes and more than 2²⁵ logits (examples times classes), LogLoss and
+// AUC are nil, to limit the memory.
 func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluation {
 	z := logits(m, params, b, scratch)
 	if len(z) > 0 {
@@ -91,8 +92,8 @@ func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluat
 }
 
 // EvaluateLoss returns the results of both [Evaluate] and m.Loss, the mean loss, for the model m at params on the
-// batch b. scratch must come from m.NewScratch. If m is a [Network], this takes only one pass over the batch instead of two,
-// unless there are more than two classes and more than 2²⁵ logits (examples times classes).
+// batch b. scratch must come from m.NewScratch. If m is a [Network], this takes only one pass over the batch instead
+// of two, unless there are more than two classes and more than 2²⁵ logits (examples times classes).
 func EvaluateLoss(m Model, params []float32, b data.Batch, scratch Scratch) (e *Evaluation, loss float64) {
 	n, ok := m.(*Network)
 	if !ok || tooMany(b.Len(), n.net.Classes()) {
@@ -405,8 +406,9 @@ func (m Metric) Check(model Model, d *data.Dataset) error {
 
 // Of returns the value of the metric for the model at params on the batch b. Call [Metric.Check] before. scratch must
 // come from model.NewScratch. The value is 0 where the metric is not defined: for an empty batch; for the AUC and the
-// recall at a precision, if a score is NaN; for the AUC, if all labels are equal, or if there are more than two classes
-// and more than 2²⁵ logits (examples times classes); for the recall, if no record is of class 1; and for r2, if all targets are equal.
+// recall at a precision, if a score is NaN; for the AUC, if all labels are equal, or if there are more than two
+// classes and more than 2²⁵ logits (examples times classes); for the recall, if no record is of class 1; and for r2,
+// if all targets are equal.
 func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch) float64 {
 	if m.Regression() {
 		return EvaluateRegression(Predictions(model.(Scorer), params, b, scratch), b).of(m) // see Check
@@ -477,10 +479,13 @@ func (m Metric) Baseline(rows data.Subset) float64 {
 
 // Rows returns the number of records n that determines how much the metric varies between samples, as [Metric.Margin]
 // and [Metric.Variance] need it. counts has the number of records of each class. Classes without records are left out
-// of the following rules. For the accuracy, n is the number of all records. For f1 and the recall at a precision with
-// two classes, it is the number of records of class 1. For auc, and f1 with more classes, it is that of the rarest
-// class. For auc it is 0 if all records are of one class. For the balanced accuracy, it is that of the rarest class
-// times the number of classes.
+// of the following rules.
+//
+//   - Accuracy and the metrics of regression: n is the number of all records.
+//   - Recall at a precision (which needs two classes), and F1 with two classes: the number of records of class 1.
+//   - F1 with more classes, and AUC: the number of records of the rarest class. For AUC it is 0 if all records are of
+//     one class.
+//   - Balanced accuracy: the number of records of the rarest class, times the number of classes.
 func (m Metric) Rows(counts []int) int {
 	all, present, rarest := 0, 0, 0
 	for _, n := range counts {
@@ -511,20 +516,21 @@ func (m Metric) Rows(counts []int) int {
 // value, and rows is the result of [Metric.Rows] for the sample, written n below. For metrics of regression the
 // result is NaN, because no bound is known. The formulas are
 //
-//   - Accuracy A: A(1−A)/n, the variance of a binomial fraction.
+//   - Accuracy A: A(1−A)/n, the variance of a binomial fraction, where n is the number of all records.
 //   - Balanced accuracy A: at most A(1−A)/n, where n is K, the number of classes, times the number of records of the
 //     rarest class. A is the mean of K recalls x, each with a variance of at most K·x(1−x)/n. The mean of x(1−x) is
 //     at most A(1−A), because x(1−x) is concave in x.
 //   - AUC A: A(1−A)/n, where n is the number of records of the rarer class (Birnbaum and Klose, "Bounds for the
 //     variance of the Mann-Whitney statistic", 1957). With several classes, the AUC is a mean of areas, one for each
 //     class against the rest. Its standard deviation is at most the mean of theirs.
-//   - F1, here F: about F(1−F)(2−F)²/2n. Of the records that belong to the class or are predicted as it, the fraction
-//     J = F/(2−F) is both. These are at least n records, so the binomial variance of J is at most J(1−J)/n. F is
-//     2J/(1+J), and a small change of J changes F by dF/dJ times as much (the delta method), so the variance of F is
-//     about (dF/dJ)² times that of J.
-//   - Recall R at a precision: 4R(1−R)/n. The binomial variance R(1−R)/n would be too small, because the threshold of
-//     the scores is chosen on the same records. The factor 4 is an estimate and no bound: if the precision hardly
-//     depends on the threshold, the variance is larger.
+//   - F1, here F: about F(1−F)(2−F)²/(2n), where n is the number of records of class 1. At least n records belong to
+//     class 1 or are predicted as it. Of them, the fraction J = F/(2−F) both belongs to it and is predicted as it. So
+//     the binomial variance of J is at most J(1−J)/n. F is 2J/(1+J), and a small change of J changes F by dF/dJ times
+//     as much (the delta method), so the variance of F is about (dF/dJ)² times that of J. With several classes, F is
+//     their mean F1, and n the number of records of the rarest class.
+//   - Recall R at a precision: 4R(1−R)/n, where n is the number of records of class 1. The binomial variance R(1−R)/n
+//     would be too small, because the threshold of the scores is chosen on the same records. The factor 4 is an
+//     estimate and no bound: if the precision hardly depends on the threshold, the variance is larger.
 func (m Metric) Variance(value, rows float64) float64 {
 	switch m.name {
 	case r2Metric, rmseMetric, maeMetric:
@@ -560,7 +566,8 @@ func (m Metric) Margin(value float64, rows int) float64 {
 // 0.05 or less. So a model that exceeds the baseline by more than Chance has probably learnt something. For metrics
 // of regression use [Metric.SamplingErrors].
 //
-// For the recall at a precision P, Chance follows from Chernoff's bound. Let q < P be the share of class 1, and D the
+// Chance is the [Metric.Margin] of the baseline, with one exception: the recall at a precision P, if the share q of
+// class 1 is below P and not 0. The baseline is then 0, and Chance follows from Chernoff's bound. Let D be the
 // Kullback-Leibler divergence of P from q. Put the examples in a random order. Among the first k, the share of class
 // 1 is at least P with probability at most e^{−kD}. The sum of these probabilities over all k ≥ k₀ =
 // ln(20/(1−e^{−D}))/D is 0.05. So with probability at least 0.95, a random order reaches the precision P only with

@@ -82,8 +82,8 @@ type learner interface {
 // [Net.Layers] returns them.
 type LayerInfo struct {
 	Layer  Layer
-	Out    Shape
-	Params int
+	Out    Shape // the layer's output for one example
+	Params int   // number of weights and biases
 	// Forward, Weights and Inputs count multiply-adds for one example: Forward those of the forward pass, Weights
 	// those of the gradient with respect to the weights, and Inputs those of the gradient with respect to the
 	// layer's input. They include multiplications by padding. For the first layer Inputs is 0, because the gradient

@@ -189,7 +189,9 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 // record, see [rdp.Filter]) is too small for the planned run.
 type BudgetError struct {
 	Budget float64 // the ε that was given
-	Needs  float64 // least ε of a filter with the plan's δ and the same Rényi orders that lets the planned rounds through
+	// Needs is the least ε that is enough: a filter with it, and with the δ and the Rényi orders of the filter that was
+	// too small, lets the planned rounds through.
+	Needs float64
 }
 
 func (e *BudgetError) Error() string {

@@ -208,8 +208,8 @@ func (r Request) ValidateSizes(sizes []int) error {
 // Compare finds, for each of the batch sizes, the least noise multiplier within the budget of r, and returns a row
 // for each size. Use it to choose a batch size. It also returns the plan for one of the sizes: the smallest size
 // whose signal (the size of the summed gradients compared with the noise, see [Batch]) is at least 80 % of that of
-// full batches. If no size has such a signal, it is the size with the largest signal. r must have ε and either epochs
-// or rounds, but neither σ nor a batch size.
+// full batches (all records in each round). If no size has such a signal, it is the size with the largest signal. r
+// must have ε and either epochs or rounds, but neither σ nor a batch size.
 func Compare(ctx context.Context, r Request, sizes []int) (*Plan, []Batch, error) {
 	if err := r.ValidateSizes(sizes); err != nil {
 		return nil, nil, err

@@ -36,6 +36,7 @@ type Target struct {
 	SampleSize  int `json:"sample_size,omitempty"`
 	DatasetSize int `json:"dataset_size,omitempty"`
 
+	// Sampling and Adjacency must be given. With Allocation in t batches, SampleRate must be 1/t: it cannot be found.
 	Sampling  dp.Sampling  `json:"sampling,omitempty"`
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"`
 	// Redraw says whether each epoch of allocation or shuffled batches is drawn anew, see [dp.Redraw].
@@ -153,10 +154,10 @@ type Calibration struct {
 }
 
 // Calibrate finds the quantity that is 0 in t: the least noise multiplier σ, or the largest sample rate q, batch size
-// s or number of rounds T, with which the ε of the rounds is at most t.Epsilon at t.Delta. acc computes the ε. The
-// result is safe: its upper ε by acc meets the budget. It differs from the best possible value by a fraction of at
-// most 2e-4, and by a little more because the upper ε of acc lies above the true ε; s and T below 5000 are exact. If
-// acc gives no upper bound, as an approximation does, Calibrate returns an error.
+// s or number of rounds T, with which the upper ε of the rounds by acc is at most t.Epsilon at t.Delta. The result
+// always meets the budget, and differs from the best value that does by a fraction of at most 2e-4; s and T below 5000
+// are exact. Slightly less noise, or more rounds, may also meet the budget, because the true ε lies below the upper ε
+// of acc. If acc gives no upper bound (as one that only approximates ε), Calibrate returns an error.
 //
 // If no value meets the budget, the error is an [*Infeasible]. It wraps dp.ErrNotCovered if acc does not cover such
 // rounds at all.

@@ -43,9 +43,9 @@ const (
 // Use Solve to make a Plan. The methods of any other Plan return an error or, if they have no error result, may
 // panic.
 type Plan struct {
-	N      int     `json:"n"`
+	N      int     `json:"n"`      // number of records of the client
 	Epochs float64 `json:"epochs"` // number of epochs k of one client; 0 if not found
-	Theta  float64 `json:"theta"`
+	Theta  float64 `json:"theta"`  // θ, see above
 
 	// TargetEpsilon is the requested ε. Epsilon is an upper bound on the ε of a record, at most the target.
 	// The methods Printed and Paper guarantee nothing; for them Epsilon is only the value that they
@@ -88,9 +88,9 @@ type Plan struct {
 	// Redraw says, for Allocation only, whether each epoch assigns the records to rounds anew.
 	Redraw     dp.Redraw `json:"redraw,omitempty"`
 	Group      int       `json:"group,omitempty"` // k > 1 if ε protects a person with up to k records; otherwise 0
-	Method     Method    `json:"method"`
-	Accountant string    `json:"accountant"`
-	Kind       dp.Kind   `json:"kind"`
+	Method     Method    `json:"method"`          // how ε was computed
+	Accountant string    `json:"accountant"`      // name of the accountant that computed ε
+	Kind       dp.Kind   `json:"kind"`            // what the accountant's ε guarantees, such as an upper bound
 
 	// Feasible reports whether a run exists whose cost is within the budget. For the closed form, the run
 	// must meet all conditions of Theorem simpleF. If no such run exists, Reason says why and what would
@@ -147,19 +147,21 @@ type Theorem struct {
 	Epsilon *float64 `json:"epsilon_upper,omitempty"` // the theorem's ε for the plan's run, if σ was given and no ε
 }
 
-// Run is the training that a plan proposes, in whole numbers: T rounds with batch size s. If the plan gives epochs,
-// [Rounds] says how T follows from them. With random allocation, each of the N records is in one of the t rounds of
-// an epoch. The mean batch size is then N/t, and s is at least this mean, because t = ⌈N/s⌉.
+// Run is the training that a plan proposes, in whole numbers: T rounds with batch size s. If the epochs were given and
+// not the rounds, [Rounds] says how T follows from the epochs. With random allocation, s only determines the number of
+// rounds in an epoch, t = ⌈N/s⌉. Each of the N records is in one of them, so the batch of a round has N/t records on
+// average, at most s.
 type Run struct {
-	SampleSize int `json:"sample_size"` // batch size s; the mean batch size if batch sizes vary (see [Plan])
+	SampleSize int `json:"sample_size"` // batch size s; the mean s̄ if batch sizes vary (θ above 1, see [Plan])
 	// MaxSampleSize is the largest batch size, ⌊θs⌋, where θ is the largest size divided by the mean; s if sizes are
 	// constant.
 	MaxSampleSize int `json:"max_sample_size"`
 	Batches       int `json:"batches,omitempty"` // for random allocation: number of rounds t in an epoch; otherwise 0
-	Rounds        int `json:"rounds"`            // number of rounds T: ⌈K/s⌉ if epochs were given, for K gradients
+	Rounds        int `json:"rounds"`            // number of rounds T of each client
 	Computations  int `json:"grad_computations"` // number of gradients that the run computes, K' = sT
-	// Remainder is the number of planned gradients that are left out, because whole rounds compute fewer. It is 0 if
-	// whole rounds compute more.
+	// Remainder is the number of planned gradients (K = epochs times N) that the run leaves out. It can be above 0 only
+	// if both epochs and rounds were given: then s = ⌊K/T⌋, and T rounds may compute fewer than K gradients. If only
+	// epochs were given, T is rounded up, so that no gradients are left out.
 	Remainder int `json:"remainder"`
 	// SampleRate is the sample rate q = s/N; for random allocation 1/t, with t rounds in an epoch.
 	SampleRate float64 `json:"sample_rate"`

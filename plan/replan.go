@@ -158,12 +158,12 @@ func (r NextRequest) n() int {
 
 // Next is the answer of [Replan]: the plan for the next rounds of a training that already released rounds (the past).
 // Every ε counts all rounds, past and next, of all clients that hold a record, unless the comment of the field says
-// that it is about the past only.
+// that it is about the past only. A letter with the subscript j, such as k_j, belongs to the next rounds.
 //
 // Use Replan to make a Next. The methods of any other Next return an error or, if they have no error
 // result, may panic.
 type Next struct {
-	N             int     `json:"n"`
+	N             int     `json:"n"`              // number of records in the data set
 	Epochs        float64 `json:"epochs"`         // number of epochs of the next rounds, k_j
 	Sigma         float64 `json:"sigma"`          // noise multiplier of the next rounds, σ_j
 	TargetEpsilon float64 `json:"target_epsilon"` // largest ε that past and next rounds together may cost a record
@@ -205,9 +205,10 @@ type Next struct {
 	Clients  int       `json:"clients"` // number of clients that run the next rounds
 	Shared   bool      `json:"shared"`  // whether every client holds every record
 
-	// Adaptive reports whether the target ε also holds if further rounds, and when to stop, are chosen from earlier
-	// results. It is true if a filter limits all rounds. With FixedBeforehand, it is true only if all rounds happen
-	// to fit into a [closedform.Budget], the paper's budget for such rounds, of the target ε and δ.
+	// Adaptive reports whether the target ε also holds if rounds, and when to stop, are chosen from earlier results.
+	// It is true if Feasible is true and a filter limits all rounds. Without a filter (FixedBeforehand), it is true
+	// only if past and next rounds happen to fit into a [closedform.Budget] of the target ε and δ: this budget, too,
+	// allows rounds to be chosen from earlier results.
 	Adaptive bool `json:"adaptive"`
 
 	// Choices are the batch sizes that Replan tried, over the whole range and in increasing order, each with the ε of
@@ -228,12 +229,14 @@ func (p *Next) UnmarshalJSON([]byte) error {
 }
 
 // Choice is one of the batch sizes s_j that [Replan] tries for the next rounds, with the ε that all rounds would then
-// have. The next rounds compute K_j gradients for each client, their epochs k_j times the number of records.
+// have. The subscript j marks numbers of the next rounds. For each client, they compute K_j gradients: their epochs
+// k_j times the number of records.
 type Choice struct {
 	SampleSize int `json:"sample_size"` // batch size s_j of the next rounds
 	Rounds     int `json:"rounds"`      // number of next rounds of each client, T_j = ⌈K_j/s_j⌉, to compute K_j gradients
 	// EpsilonUpper is the ε of all rounds, past and next, with this batch size. If a filter limits the rounds (a budget
-	// that was fixed beforehand), it is the least ε of a filter that lets all of them through. It is nil if no ε does.
+	// that was fixed beforehand), it is the least ε with which the filter would let all of them through. It is nil if
+	// there is no such ε.
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 }
 
@@ -241,15 +244,17 @@ type Choice struct {
 const choices = 48
 
 // Replan plans further rounds after rounds that already ran, such that all rounds together stay within the target ε.
-// It chooses the largest batch size s_j with which they do, and so the fewest rounds. If no size does, Next.Feasible
-// is false, and Replan returns no error. Replan searches the whole range of batch sizes, because a smaller size does
+// The number of gradients of the further rounds is given, by their epochs. So the largest batch size needs the fewest
+// rounds, and Replan chooses the largest with which ε stays within the target. If no size does, Next.Feasible is
+// false, and Replan returns no error. Replan searches the whole range of batch sizes, because a smaller size does
 // not always cost less. For example, the ε of the paper's theorem (closedform.Accountant) depends on the largest
 // batch size of all rounds compared with the mean one, and small new batches lower the mean.
 //
 // The further rounds, and when to stop, may depend on earlier results, because a filter limits all rounds (a budget
 // for such rounds, see [rdp.Filter]). The ε of the accountant acc is then only for comparison. If r.FixedBeforehand
-// is set, acc plans the further rounds instead, without a filter. The ε then holds only for rounds that were really
-// fixed before the first release.
+// is set, acc plans the further rounds instead, without a filter. Set it only if nothing about the further rounds
+// depends on results of the past ones, because it was all decided before the first release: otherwise the ε of acc
+// does not hold.
 func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err

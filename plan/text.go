@@ -295,9 +295,9 @@ func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
 // WriteBatches writes a table for people of the trainings that [Compare] returned as rows, one line for each batch
 // size. The columns are the number of rounds, the least noise multiplier σ, the signal (the size of the summed
-// gradients compared with the noise, as a percentage of that of full batches), the numbers of gradients and of
-// messages, and the bytes of all messages for each parameter of the model. For a size without a σ, the line gives the
-// reason.
+// gradients compared with the noise, as a percentage of that of full batches, see [Batch]), the numbers of gradients
+// and of messages, and the bytes of all messages for each parameter of the model. For a size without a σ, the line
+// gives the reason.
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)
@@ -362,8 +362,8 @@ func slack(margin float64) string {
 	return "+" + decimal.FixedDown(percent, 2) + " %"
 }
 
-// Statement returns the privacy statement of the plan's ε for a record, to be published with it; see
-// claim.Statement. Without a run it says that there is no guarantee.
+// Statement returns the privacy statement to publish with the plan's ε for a record. It says what is released, whom ε
+// protects and what it does not cover (see claim.Statement). Without a run it says that there is no guarantee.
 func (p *Plan) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: the plan is not feasible (%s).", p.Reason)

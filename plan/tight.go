@@ -33,7 +33,8 @@ type Allowed struct {
 }
 
 // Setting is one of the other runs in an [Allowed]: like the plan's run, but with another batch size or another noise
-// multiplier. The accountant given to [Plan.Tighten] proves that its ε is within the plan's budget.
+// multiplier. By the accountant given to [Plan.Tighten], the ε of this run is in [EpsilonLower, EpsilonUpper], and
+// EpsilonUpper is within the plan's budget.
 type Setting struct {
 	Sigma        float64 `json:"sigma"`
 	SampleSize   int     `json:"sample_size"` // batch size; the mean batch size if batch sizes vary (see [Plan])

@@ -221,9 +221,9 @@ func (s *searcher) expected(c *candidate, coarse float64) (seconds, work float64
 // evidence says why softmax regression on scatter is the first head.
 const evidence = "the most accurate on MNIST and CIFAR-10 at ε = 1 and 3 (results/mnist-scatter, results/cifar10-scatter)"
 
-// ByEvidence returns a sentence for the user that names the model and its scattering features (package scatter). It
-// gives the reason for these features: with them, softmax regression has the best accuracies in the folder results of
-// this repository. Use it if no trainings compared heads.
+// ByEvidence returns a sentence for the user that names the model and its scattering features (package scatter:
+// fixed wavelet features of images). It gives the reason for these features: with them, softmax regression has the best
+// accuracies in the folder results of this repository. Use it if [Compare] did not run proxies to choose the head.
 func (h Head) ByEvidence() string {
 	if h.Model != train.Softmax {
 		return fmt.Sprintf("the model is %v: with these features, softmax regression is %s", h, evidence)

@@ -11,9 +11,10 @@ import (
 
 // Coverage is the confidence of the predicted intervals: the fraction of trainings whose test accuracy should be in
 // the interval. For classifiers, the interval reaches 1.645 standard deviations ([models.Quantile]) of the
-// prediction's error to either side of the prediction. For regression with n seeds, the factor 1.645 is replaced by
-// the 95 % quantile of Student's t distribution with n − 1 degrees of freedom, because the standard deviation is
-// estimated from only n proxies (one for each seed).
+// prediction's error to either side of the prediction. A formula gives the part of this error that comes from the
+// choice of the held-out and test rows (models.Metric.Variance). For regression there is no such formula: the whole
+// standard deviation is estimated from n proxies for each setting (n seeds). So the factor is larger than 1.645: it is
+// the 95 % quantile of Student's t distribution with n − 1 degrees of freedom.
 const Coverage = 0.9
 
 // proxyBias is the error of a proxy at f < 1 in addition to the spread over its seeds. The measured

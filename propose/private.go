@@ -36,7 +36,7 @@ type PrivateProbe struct {
 	Mean       float64       `json:"expected_trials"` // expected number of trials; their actual number is not released
 	TrialSigma float64       `json:"trial_sigma"`     // noise multiplier of each trial
 	// CountSigma is the standard deviation of the noise that is added to a trial's number of correct predictions on
-	// held-out records, by which the best trial is chosen.
+	// held-out records. The trial with the largest noisy number is the best one.
 	CountSigma float64  `json:"count_sigma"`
 	Alone      dp.Bound `json:"alone"` // ε of a record for the search without the proposed training
 	// Together is the ε of a record for the search and the proposed training together. It is at most the target
@@ -213,8 +213,9 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 //   - a target epsilon, no target accuracy, and accuracy as the metric,
 //   - clients that all hold every record (the partition replicate),
 //   - an ε for a record and not for a person with several records (r.Base.AtMost must be 0),
-//   - a numbered seed (r.Base.SeedFromOS must be false), because no ε is proved yet for a search with a secret seed:
-//     a private search is only a simulation, in which anyone can compute the noise,
+//   - a numbered seed (r.Base.SeedFromOS must be false). With a secret seed from the operating system, the search
+//     would be a release, and no ε is proved for that yet. So a private search is only a simulation: anyone who knows
+//     the seed can compute the noise,
 //   - no folder for results (o.Trials.Folder must be empty), because results of single trials must not be kept.
 //
 // For other values of Probing, Validate returns nil.

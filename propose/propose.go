@@ -109,11 +109,13 @@ func (r Request) Validate() error {
 }
 
 // Options say on which data the search runs its proxies (cheaper trainings that predict accuracies), and how it runs
-// them. Trials has the number of processes and the folder for results, and does not change the proposals. Perf is for
-// estimating the time of the proposed trainings. It can change one proposal: if all of the best settings have a noise
-// multiplier below 2, [Propose] lists as the last one a setting with at least 2, which takes more gradients, but has
-// less noise compared with its gradients. If the search has not tried such a setting, Propose tries further ones, but
-// only those whose training would take at most an hour by the estimate from Perf.
+// them.
+//
+// The field Perf can change one proposal. If all of the best settings have a noise multiplier σ below 2, [Propose]
+// replaces the last of them by one with at least 2, unless Request.Count is 1. Such a setting has larger batches: it
+// takes more gradients, but for the same ε it has more signal for its noise (a larger s√T/σ, with batch size s and T
+// rounds). If the search has not tried such a setting, Propose tries further ones, but only those whose training would
+// take at most an hour by the estimate from Perf.
 type Options struct {
 	// Data has the data of the later training. With Probing [Other], only facts such as the number of records are used.
 	Data  *train.Source
@@ -121,8 +123,10 @@ type Options struct {
 	// Probing says whose data Probe has, see [Probing], and so what the search reveals. It must be given: the
 	// report's statement about privacy depends on it.
 	Probing Probing
-	Trials  pool.Options
-	Perf    sim.Perf // how the later training uses this machine, for the estimate of its time
+	// Trials says how many proxies run at the same time, and which folder keeps their results. It does not change the
+	// proposals.
+	Trials pool.Options
+	Perf   sim.Perf // how the later training uses this machine, for the estimate of its time
 }
 
 // Infeasible is the error if no setting meets a [Request] or a [TrainerRequest], for example because its ε is too

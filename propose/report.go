@@ -65,12 +65,13 @@ type Proposal struct {
 // they used, and how many there were. Statement says what they reveal about the data.
 type Probe struct {
 	Kind       Probing `json:"kind"`
-	Data       string  `json:"data"`
-	DataSHA256 string  `json:"data_sha256"` // SHA-256 of the parsed records of the data
-	Synthetic  bool    `json:"synthetic_data"`
+	Data       string  `json:"data"`           // name of the data on which the proxies trained
+	DataSHA256 string  `json:"data_sha256"`    // SHA-256 of the parsed records of the data
+	Synthetic  bool    `json:"synthetic_data"` // whether the data were generated and not observed
 	Statement  string  `json:"statement"`
 	HeldOut    int     `json:"held_out_rows"` // number of training rows on which the accuracy of one proxy was measured; each seed selects other rows
-	// Trainings is the number of proxies whose results were used, whether run now or taken from an earlier search.
+	// Trainings is the number of proxies whose results were used. Computed is how many of them were run now; the results
+	// of the rest were taken from an earlier search.
 	Trainings int `json:"trainings"`
 	Computed  int `json:"trainings_computed"`
 	// Private describes the search if it was private (Kind is [Private]), and its cost. For the other kinds it is
@@ -102,7 +103,8 @@ type Report struct {
 	Spread float64 `json:"spread"`
 	Probe  Probe   `json:"probe"`
 	// Proposals are the best settings, the best first. If all of these have a noise multiplier below 2, the last one
-	// may be replaced by a setting with at least 2: it takes more gradients, but has less noise compared with them.
+	// may be replaced by a setting with at least 2 and larger batches. It takes more gradients, but has more signal for
+	// its noise, see [Options].
 	Proposals []Proposal `json:"proposals"`
 	Frontier  []Point    `json:"frontier"`
 	// Compared ranks the models and features for images among which those of the proposals were chosen. Propose
@@ -284,8 +286,8 @@ func (r *Report) interval(p Prediction) string {
 }
 
 // StepsText describes in a few words the parts of a setting that change neither ε nor the number of gradients: how
-// step sizes decrease (Schedule), a mean of the run's global models that is computed in addition to the last one
-// (Average), the features that replace the pixels of images (FeatureMap), and the constant by which inputs are
+// step sizes decrease (Schedule), the mean of several global models that the run computes in addition to its last
+// model (Average), the features that replace the pixels of images (FeatureMap), and the constant by which inputs are
 // multiplied (InputScale). For example, "cosine tail:0.5 ×4" means step sizes that fall along a cosine, the mean of the
 // models of the last half of the rounds, and inputs multiplied by 4. See [train.Spec].
 func StepsText(s train.Spec) string {

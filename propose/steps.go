@@ -12,7 +12,7 @@ import (
 
 // Steps finds only the noise, the clipping norm and the step sizes for a training whose batch size and number of
 // gradients are fixed by r.Base. It returns r.Base with the least noise multiplier that meets r.Epsilon, and with the
-// clipping norm and step sizes for which proxies (cheaper trainings that predict accuracies) are best. The batch size
+// clipping norm and step sizes for which proxies (cheaper trainings) predict the best accuracy. The batch size
 // of r.Base must be the same in all rounds. r.Rounds, TargetAccuracy and Count are ignored.
 //
 // The proxies have almost no noise, so they must not use private records. Set o.Probing to [Own] if the data are

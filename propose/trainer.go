@@ -29,7 +29,7 @@ type TrainerRequest struct {
 	Epsilon float64 `json:"epsilon"`  // target epsilon of a record, in [MinEpsilon, MaxEpsilon]
 	Delta   float64 `json:"delta"`
 	Target  float64 `json:"target,omitempty"` // metric to reach, in (0, 1); 0 means to find the best metric for Epsilon
-	Rounds  []int   `json:"rounds"`           // numbers of steps to try
+	Rounds  []int   `json:"rounds"`           // numbers of rounds (steps of the optimizer) to try
 	Seeds   int     `json:"seeds"`            // number of trial trainings of every reported setting, in [3, 100]
 	Count   int     `json:"count"`            // largest number of proposals to return, in [1, 100]
 	Seed    uint64  `json:"seed"`             // seed of a setting's first trial training; the others have the next numbers
@@ -37,7 +37,7 @@ type TrainerRequest struct {
 
 // DefaultTrainerRequest returns a request for the best settings within epsilon at delta, for a user's own training
 // script. records is the number of private records, and public the number of public records for the trial trainings.
-// The request tries only 250 and 1,000 steps, with 3 seeds, because a script may take long for each training.
+// The request tries only 250 and 1,000 rounds, with 3 seeds, because a script may take long for each training.
 func DefaultTrainerRequest(records, public int, epsilon, delta float64) TrainerRequest {
 	return TrainerRequest{Records: records, Public: public, Epsilon: epsilon, Delta: delta, Rounds: []int{250, 1000},
 		Seeds: MinSeeds, Count: 3, Seed: 1}

@@ -30,10 +30,10 @@ func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 
 // AppendTrials draws a Poisson sample of the numbers in [0, n), such as the records of a batch: each number is drawn
 // independently with probability exactly size/n. It appends the drawn numbers to dst, in increasing order, and
-// returns dst. 0 ≤ size ≤ n and 0 < n < 2^47 must hold. [Stream.AppendPlaces] is faster, but not exact.
+// returns dst. 0 ≤ size ≤ n and 0 < n ≤ 2^31 must hold. [Stream.AppendPlaces] is faster, but not exact.
 //
-// It compares sixteen random bits with the first 16 binary digits of size/n. In one of 65,536 cases they are equal;
-// then further bits are compared with the rest of size/n.
+// For each number, it compares 16 random bits with the first 16 binary digits of size/n. In one of 65,536 cases they
+// are equal; then further bits are compared with the rest of size/n.
 func (s *Stream) AppendTrials(dst []int32, size, n int) []int32 {
 	taken, rest := size<<16/n, size<<16%n
 	var word uint64

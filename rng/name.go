@@ -51,8 +51,8 @@ func (r *Root) Name() Name {
 // as a training, so that no two releases share their noise. A release that is sent again or resumed is still the same
 // run. Streams of different runs are independent, because their keys are hashes of secret and number.
 //
-// Run 0 is the root that New, NewFromSecret and NewFromOS return. ForRun may be called on a root of any run, with the
-// same result. It panics for the zero Root.
+// Run 0 is the root that New, NewFromSecret and NewFromOS return. ForRun(n) returns the same root whichever run r is
+// itself: r.ForRun(2).ForRun(5) equals r.ForRun(5). It panics for the zero Root.
 func (r *Root) ForRun(n uint64) *Root {
 	if err := r.Check(); err != nil {
 		panic(err)

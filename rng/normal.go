@@ -148,9 +148,9 @@ func (s *Stream) expSlow(layer uint8, x float64) float64 {
 
 // AppendPlaces draws a Poisson sample of the numbers in [0, n), such as the records of a batch, in floating point:
 // each number is drawn independently with probability 1 − exp(−1/gap). To draw with probability q, pass gap =
-// −1/ln(1−q). It appends the drawn numbers to dst, in increasing order, and returns dst. It is fast if few numbers
-// are drawn, because it skips ⌊gap·E⌋ numbers before each drawn one, where E is an exponential random number of mean
-// 1, drawn anew each time. [Stream.AppendTrials] draws with an exact probability.
+// −1/ln(1−q). n must be at most 2^31. It appends the drawn numbers to dst, in increasing order, and returns dst. It
+// is fast if few numbers are drawn, because it skips ⌊gap·E⌋ numbers before each drawn one, where E is an exponential
+// random number of mean 1, drawn anew each time. [Stream.AppendTrials] draws with an exact probability.
 func (s *Stream) AppendPlaces(dst []int32, gap float64, n int) []int32 {
 	z := expTable
 	for p := 0; ; p++ {

@@ -107,7 +107,8 @@ func (s *clientState) w() []float32 {
 	return s.own
 }
 
-// Done reports whether the client has finished its T rounds (T_c, if clients have their own sizes).
+// Done reports whether the client has finished all its rounds. Their number is T, or T_c if clients have their own
+// batch sizes (see Config.Own).
 func (c *Client) Done() bool { return c.state.i == c.sched.rounds }
 
 // CanBegin reports whether the client may start its next round now. No round may be under way, rounds must be left,
@@ -240,8 +241,9 @@ func (c *Client) Newest() int { return c.state.k }
 // many rounds it was behind.
 //
 // If clients have their own batch sizes (Config.Own), both i and k count the T rounds of the clients with the most
-// rounds. One round of another client counts as several of these, and i is the first of them, see Config.Own. The
-// clients with more rounds may have finished some of these already, so that k is above i. Then Lag returns 0.
+// rounds. One round of another client counts as several of the T rounds, and i is the first of them, see Config.Own.
+// For example, if T = 6 and this client has 2 rounds, its round 1 counts as rounds 3, 4 and 5, so that i = 3. When the
+// client begins it, other clients may have finished rounds 3 and 4 already, so that k = 5 is above i. Then Lag returns 0.
 func (c *Client) Lag() int { return c.state.lag }
 
 // Ledger returns a copy of the client's ledger: all its finished rounds as events for an accountant, with the name of

@@ -17,17 +17,19 @@ import (
 // Config has all settings that determine the result of a run.
 type Config struct {
 	Model     models.Model
-	Rows      []data.Subset  // the records that each client holds, N_c of them
+	Rows      []data.Subset  // the records that each client holds
 	Partition data.Partition // how the records were divided, and so whether clients share records
-	Mechanism dp.Mechanism   // the mechanism of every client; DatasetSize = N_c
+	// Mechanism is the mechanism of every client: sampling, batch sizes, clipping and noise. Its DatasetSize is the
+	// number of records of each client.
+	Mechanism dp.Mechanism
 	// Own has a separate mechanism for each client. If it is nil, all clients have Mechanism. The elements of Own may
 	// differ from Mechanism in clipping norm, noise and constant batch sizes (dp.ConstantSizes). Sampling, adjacency,
 	// the field Exact, and batch sizes that change from round to round must be those of Mechanism.
 	//
 	// A client c with larger batches has fewer rounds T_c, see RunOf. Mechanism must have the batch sizes of a client
-	// with the most rounds, T. So that all clients are equally far with their training, Υ and the numbers k of global
-	// models count these T rounds: round i of client c counts as the rounds from ⌊i·T/T_c⌋ until its next round begins.
-	// For example, if T = 6 and T_c = 2, round 1 counts as rounds 3, 4 and 5.
+	// with the most rounds, T. So that all clients are equally far with their training, the permissible delay (Delay)
+	// and the numbers of global models (Broadcast.K) count these T rounds: round i of client c counts as the rounds from
+	// ⌊i·T/T_c⌋ until its next round begins. For example, if T = 6 and T_c = 2, round 1 counts as rounds 3, 4 and 5.
 	//
 	// Clients with different mechanisms need different roots, or different run numbers of one root (rng.Root.ForRun),
 	// because dp.Compose refuses rounds of different mechanisms that name the same run of the same root.
@@ -36,19 +38,19 @@ type Config struct {
 	// run. If it is nil, the run begins with the model's default. It is sent to all clients, so it is
 	// public.
 	Initial []float32
-	// GradComps is K, the gradient computations per client. T is the largest number of rounds whose batch sizes add up
-	// to at most K. A client c with its own sizes has its own number of rounds T_c.
+	// GradComps is K, the number of gradients that each client may compute. T is the largest number of rounds whose
+	// batch sizes add up to at most K. A client c with its own sizes has its own number of rounds T_c.
 	GradComps int
-	Delay     Delay // the permissible delay Υ
-	Steps     StepSize
+	Delay     Delay        // the permissible delay Υ
+	Steps     StepSize     // the step size of each round
 	Momentum  float64      // M in [0, 1) of the server, see Server.Receive; 0 means none
 	Roots     Roots        // where all randomness comes from
-	Timing    clock.Timing // the virtual clock; ignored by Hogwild
-	// Only the virtual clock supports the next four fields. Hogwild refuses them.
-	Speeds  clock.Speeds
-	Network clock.Network
-	Churn   clock.Churn
-	Adapt   Adapt
+	Timing    clock.Timing // how long gradients and messages take on the virtual clock; ignored by Hogwild
+	// Only the virtual clock supports Speeds, Network, Churn and Adapt. Hogwild refuses them.
+	Speeds  clock.Speeds  // how fast each client is
+	Network clock.Network // how messages are lost or duplicated
+	Churn   clock.Churn   // how often clients leave and return
+	Adapt   Adapt         // how far clients may adapt their batch sizes to their speed
 	// Wire, unless it is nil, is called with each update when it is sent, sent again or duplicated (see
 	// Virtual.Record). Wire may change the update's U. Copies of one update share U, so a change for one copy changes
 	// all. Hogwild refuses Wire.
@@ -112,7 +114,7 @@ func (c *Config) Clients() int { return len(c.Rows) }
 // rounds of any client, and RunOf returns the numbers of one client.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
-// RunOf returns what Run returns, for the sizes of one client, 0 ≤ client < n.
+// RunOf returns what Run returns, for the batch sizes of one client (a number from 0).
 func (c *Config) RunOf(client int) dp.Run { return dp.Cut(c.mechanism(client).Sizes, c.GradComps) }
 
 // mechanism returns the mechanism of one client.

@@ -12,7 +12,7 @@ type Invariant string
 
 // These are the values of [Invariant]. In them, v̂_k is the global model that the server sends when it has all
 // updates of rounds below k, ŵ is a client's own model, Υ is the permissible delay (see [Delay]: "Υ is true" means
-// that a client may compute), and a lag is the i − k of a round i that was computed with v̂_k. A broadcast v̂_k
+// that a client may compute), and the lag of a round i that was computed with v̂_k is i − k. A broadcast v̂_k
 // promises the updates of all rounds below k. The measured lag is that of [Client.Lag] and [Staleness]. A ledger is a
 // client's list of its rounds, from which ε is computed (dp.Ledger). A client is away while it has left the training
 // for some time (see clock.Churn). The readers of a vector are the clients that hold it and the messages that carry it.

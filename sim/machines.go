@@ -41,7 +41,7 @@ func NewServer(cfg *Config) (*Server, error) {
 	return newServer(cfg.frame(), cfg.InitialModel()), nil
 }
 
-// NewClient returns client number id, 0 ≤ id < n, at the start of a run. For its use see [NewServer]. letGo may be
+// NewClient returns client number id (counted from 0) at the start of a run. For its use see [NewServer]. letGo may be
 // nil. Otherwise the client calls it with the vector of each global model that it will not read again, so that a
 // runner can reuse the memory. These vectors include the initial global model and those that Restore allocated. A
 // vector that several clients received is free only when each of them has called letGo.

@@ -9,7 +9,7 @@ import (
 	"proactivedp/dp/claim"
 )
 
-// PlannedEvents returns what one client, 0 ≤ client < n, will release in all its rounds, as events for an
+// PlannedEvents returns what one client (a number from 0) will release in all its rounds, as events for an
 // accountant. Use it to compute the cost before the run. If clients adapt their batch sizes, every batch counts as
 // the largest that is allowed, so the real run may cost less.
 func (c *Config) PlannedEvents(client int) []dp.Event {

@@ -47,10 +47,10 @@ const AllClients = -1
 type Happening struct {
 	At   Time
 	Kind HappeningKind
-	// Client is the client whose round or update it is, or to which a global model is sent. It is AllClients if the
-	// model is sent to all.
+	// Client is the client that computes a round, sends an update, leaves or returns, or to which a global model is
+	// sent. It is AllClients if the model is sent to all.
 	Client int
-	Number int  // the round i or, for a global model v̂_k, its number k
+	Number int  // the client's round i or, for a global model v̂_k, its number k
 	Size   int  // for RoundBegins: the expected batch size s_i
 	Lag    int  // for RoundBegins: i − k, where v̂_k is the client's newest global model
 	Down   bool // for messages: true for a global model, false for an update

@@ -57,8 +57,9 @@ func (s *Server) Restore(r io.Reader) error {
 //     compute the difference of the gradients, without noise.
 //
 // If the client receives the same broadcasts in the same rounds, the updates have the same bits and cost
-// nothing more. To be safe, save after each round is finished and before its update is sent. Or use Resume
-// instead of Restore, and keep a copy of each update: if one was lost, send the copy.
+// nothing more. To be safe, save after each round is finished and before its update is sent: no round that was sent is
+// then computed again. Or use Resume instead of Restore, which does not compute the rounds in the ledger again. Keep a
+// copy of each update for this: if an update was lost, send the copy.
 func (c *Client) Save(w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err

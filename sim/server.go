@@ -122,7 +122,7 @@ func (s *serverState) advance(rounds int) bool {
 	return s.k > old
 }
 
-// Expel removes a client, 0 ≤ client < n, so that the run continues without it. The updates that the server has
+// Expel removes a client (a number from 0), so that the run continues without it. The updates that the server has
 // applied stay in the global model v. Later updates of the client are refused, and the server no longer waits for
 // them. If Expel returns true, the caller must send the global model to all clients, as after Receive. Save does not
 // write which clients were expelled: call Expel for them again after Restore.
@@ -186,12 +186,12 @@ func (s *Server) Has(client, round int) bool {
 		s.state.clients[client].has(int32(round))
 }
 
-// Next returns the first round of the client, 0 ≤ client < n, whose update the server has not applied. It returns the
+// Next returns the first round of the client (a number from 0) whose update the server has not applied. It returns the
 // client's number of rounds if all its updates are applied. If no client was expelled, and clients do not have their own
 // sizes, Server.K is the smallest Next of all clients.
 func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
 
-// Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied, or −1 before
+// Highest returns the highest round of the client (a number from 0) whose update the server has applied, or −1 before
 // its first update. Updates of rounds between Next and Highest may be missing: see Has.
 func (s *Server) Highest(client int) int { return s.state.clients[client].highest() }
 

@@ -11,7 +11,7 @@ import (
 
 // Decay names a schedule: how a client's step size falls during training. In the formulas, η₀ is the initial step
 // size (StepSize.Eta0) and β is StepSize.Beta. t is the number of gradients that the client has computed before the
-// round: t = Σ_{j<i} s_j, with expected batch sizes s_j. K is the value of t after the last round.
+// round i: t = Σ_{j<i} s_j, where s_j is the expected batch size of round j. K is the value of t after the last round.
 type Decay string
 
 // These are the step size schedules of the paper's parameter tables, as functions of t, the number of gradients that

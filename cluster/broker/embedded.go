@@ -32,8 +32,8 @@ type Broker struct {
 }
 
 // Start starts the broker in this process or, if e.URL is given, returns a reference to the one that runs there. A
-// broker that starts first reads its stored messages, which may take minutes. If ctx is cancelled during this time,
-// the error is context.Cause(ctx).
+// broker in this process reads its stored messages before it accepts connections, which may take minutes. If ctx is
+// cancelled during this time, the error wraps context.Cause(ctx).
 func (e Engine) Start(ctx context.Context) (*Broker, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err

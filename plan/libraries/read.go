@@ -50,12 +50,12 @@ func hasHistory(text []byte) bool {
 	return err == nil && keys["history"] != nil && keys["events"] == nil && keys["releases"] == nil
 }
 
-// Read returns the rounds in a text that Opacus or dp_accounting has saved: the state_dict() of an accountant of
-// Opacus, as JSON, or an event of dp_accounting. A text of Opacus does not state sampling and adjacency, and a text
-// of dp_accounting may not. Read then uses the arguments. If the argument adjacency is "", it uses the usual one for
-// the sampling: add-or-remove for Poisson and Allocation, replace-one for FixedSize, zero-out for Shuffle (see
-// [dp.NaturalAdjacency]). If no accountant covers the rounds, the error says why and wraps dp.ErrNotCovered. text
-// must be at most plan.MaxEventsBytes long.
+// Read returns the rounds in a text that was saved from Opacus or dp_accounting: the state_dict() of an accountant of
+// Opacus, as JSON, or an event of dp_accounting, as Python prints it (repr) or as the JSON of its to_named_tuple(). A
+// text of Opacus does not state sampling and adjacency, and a text of dp_accounting may not. Read then uses the
+// arguments. If the argument adjacency is "", it uses the usual one for the sampling: add-or-remove for Poisson and
+// Allocation, replace-one for FixedSize, zero-out for Shuffle (see [dp.NaturalAdjacency]). If no accountant covers
+// the rounds, the error says why and wraps dp.ErrNotCovered. text must be at most plan.MaxEventsBytes long.
 func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
 		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)
