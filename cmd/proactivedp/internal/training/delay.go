@@ -76,6 +76,7 @@ func (f *delayFlags) add(cmd *cobra.Command) {
 	for _, name := range []string{"delay", "seed"} {
 		fs.Lookup(name).Hidden = true // other flags list the delays and give the number of seeds
 	}
+	fs.Lookup("partition").DefValue = "replicate, or shard for your own file"
 	fs.Lookup("time-scale").Usage = fmt.Sprintf("with --runner hogwild: real seconds for each virtual second, "+
 		"in (0, 1e6] (default %d)", experiments.UsualTimeScale)
 	fs.StringSliceVar(&f.spec.Delays, "delays", f.spec.Delays,
