@@ -17,7 +17,7 @@ import (
 // microsecond in the file is a microsecond of that clock. Only rounds and messages that are under way are kept in
 // memory. To get a trace, set Prepared.Trace before the run.
 //
-//   - A client's track has its rounds, each with its number i, its sample size, and its lag i − k, where k is the
+//   - A client's track has its rounds, each with its number i, its batch size, and its lag i − k, where k is the
 //     number of the newest global model that the client has received. Aborted rounds are marked. Between rounds the
 //     track shows waits and absences.
 //   - The server's track is divided into slices, one from each broadcast of a global model to the next. The slice

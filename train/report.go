@@ -28,7 +28,7 @@ type Report struct {
 	RowsWarning string              `json:"rows_warning,omitempty"` // see JudgedRows.Warning
 	Metric      *MetricValue        `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
 	*Judgement  `json:",omitempty"` // the baseline and other numbers to interpret the accuracy; nil for regression
-	Rounds      int                 `json:"rounds"`            // per client; if clients have their own batch sizes, the most of any
+	Rounds      int                 `json:"rounds"`            // of a client; if clients differ, of the client with the most
 	Updates     int                 `json:"updates"`           // rounds of all clients together
 	GradComps   int                 `json:"grad_computations"` // gradients that a client computes, by the spec's batch sizes
 	// Remainder is the number of gradients of Spec.GradComps that are left over, because they are too few for a

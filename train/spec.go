@@ -134,7 +134,7 @@ type Spec struct {
 	// part that is held out, as in cross-validation: each value in [0, 1/Holdout − 1] holds out other records.
 	Holdout float64 `json:"holdout,omitempty"`
 	Fold    int     `json:"fold,omitempty"`
-	Seed    uint64  `json:"seed"`
+	Seed    uint64  `json:"seed"` // source of the random numbers, unless a root is given to Prepare
 	// SeedFromOS says that randomness comes from the operating system instead of Seed. A run whose model is published
 	// needs this, because whoever knows a seed can subtract the noise. Give Prepare a root from rng.NewFromOS.
 	SeedFromOS bool `json:"seed_from_os,omitempty"`

@@ -41,7 +41,7 @@ const maxTraceErrors = 10
 // ParseTrace reads a trace from r, a CSV text: the header client,duration, then one line for each duration, such as
 // 0,1.5ms. Clients are numbered from 0 without gaps. The lines of one client are in order; lines of different clients
 // may alternate. A duration is at most one hour. Blanks around fields are ignored. One error lists all problems of the
-// text, up to about ten. It is an error if the trace is longer than MaxTraceBytes.
+// text, up to about ten. It is an error if the trace is longer than [MaxTraceBytes] (64 MiB).
 func ParseTrace(r io.Reader) (*Trace, error) {
 	lines := csv.NewReader(bounded.Reader(r, MaxTraceBytes))
 	lines.FieldsPerRecord, lines.ReuseRecord, lines.TrimLeadingSpace = 2, true, true
