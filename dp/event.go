@@ -172,9 +172,10 @@ func (e Event) ExpectedSize() int {
 	return e.SampleSize
 }
 
-// Alike reports whether e and o can be rounds of one [Mechanism] on one data set: all their fields are equal except
-// SampleSize, Count and Noise. Use it if two releases name the same seed or secret and the same run as the source of
-// their noise. If their events are not alike, they are not parts of that one run, and no ε holds for them together.
+// Alike reports whether e and o can be rounds of one [Mechanism] on one data set: SampleSize, Count and Noise may
+// differ, but all other fields are equal. Use it if two releases name the same seed or secret and the same run as the
+// source of their noise. If their events are not alike, they are not parts of that one run, and no ε holds for them
+// together.
 func (e Event) Alike(o Event) bool {
 	e.SampleSize, e.Count, e.Noise = o.SampleSize, o.Count, o.Noise
 	return e == o
