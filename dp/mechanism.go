@@ -40,9 +40,9 @@ type Mechanism struct {
 	Exact bool
 }
 
-// MinScale and MaxScale are the limits of the clipping norm C and of the noise's standard deviation C·σ
-// in a Mechanism. They are well inside the range of float32, so that neither gradients nor noise vanish
-// or overflow when they are rounded.
+// MinScale and MaxScale are the limits of the clipping norm C and, unless σ is 0, of the noise's standard deviation C·σ
+// in a Mechanism. They are well inside the range of float32, so that neither gradients nor noise vanish or overflow
+// when they are rounded.
 const (
 	MinScale = 1e-30
 	MaxScale = 1e30

@@ -42,7 +42,7 @@ type Claim struct {
 	Group       int    `json:"group,omitempty"`
 	DatasetSize int    `json:"dataset_size"`      // number of records that one client holds
 	Rounds      int    `json:"rounds"`            // number of rounds that the ε counts; 2^63-1 means at least that many
-	GradComps   int    `json:"grad_computations"` // number of gradients that these rounds compute, in expectation
+	GradComps   int    `json:"grad_computations"` // expected number of gradients; rounds with only a rate count as 0
 	Reason      string `json:"reason,omitempty"`
 }
 

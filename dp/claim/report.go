@@ -24,7 +24,8 @@ type View struct {
 	DatasetSize int     `json:"dataset_size"`
 	Rounds      int     `json:"rounds"`
 	GradComps   int     `json:"grad_computations"`
-	// SampleRate is the mean over rounds of the probability that a record is used; 0 if there are no rounds.
+	// SampleRate is the mean over rounds of the probability that a record is used. It is 0 if there are no rounds, or if
+	// the batch sizes or the number of records are not known.
 	SampleRate float64 `json:"sample_rate"`
 	Reason     string  `json:"reason,omitempty"`
 }
