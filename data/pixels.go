@@ -53,9 +53,9 @@ func (r PixelRange) Pixel(v float64) (byte, bool) {
 // bounds of a [PixelRange], or not whole although PixelRange.Whole is set.
 var ErrPixel = errors.New("is not a pixel")
 
-// Fault returns an error for a reader to report after [PixelRange.Pixel] returned false. image is the number of the
-// image in the file, from 1. The text says which numbers are allowed, but does not show the bad number, which is
-// private.
+// Fault returns the error to report after [PixelRange.Pixel] returned false for a number in a file. image is the
+// number of the image in the file, from 1. The text says which numbers are allowed, but does not show the bad number,
+// which is private.
 func (r PixelRange) Fault(image int) error {
 	whole := ""
 	if r.Whole {

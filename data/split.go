@@ -93,10 +93,10 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 // If the data set says whose record each row is (Dataset.Person), the person is hashed instead of the record, so that
 // all records of a person are on the same side.
 //
-// Records that occur several times are treated differently than in SplitByRecord: the n-th copy has its own hash,
-// which depends only on the record and n, so that copies are divided between rest and held. With all copies on one
-// side, the accuracy would depend on the side of a few frequent records. Removing one of several equal copies has the
-// same effect as removing the last one.
+// SplitByRecord keeps the copies of a record that occurs several times on one side. HoldOut divides them between rest
+// and held: the n-th copy has its own hash, which depends only on the record and n. Otherwise a comparison of models on
+// held could depend on the side of a few frequent records. Removing one of several equal copies has the same effect as
+// removing the last one.
 func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held Subset, err error) {
 	if err := errors.Join(CheckHoldOut(part, fold), root.Check()); err != nil {
 		return rest, held, err

@@ -114,8 +114,9 @@ func parse[T ~string](what, name string, known []T) (T, error) {
 
 // Event describes Count rounds with equal settings, as the input of an [Accountant]. In each round, a client released
 // the sum of the gradients of the sampled records, each clipped to norm C, plus noise N(0, C²σ²I). Give the sample
-// rate either as SampleSize and DatasetSize, or as Rate with both sizes 0. An Event can also describe a release that
-// is no round of training, such as a noisy histogram: see its field Other.
+// rate either as SampleSize and DatasetSize, or as Rate with both sizes 0. With Allocation or Truncated, DatasetSize may
+// be given with Rate, too. An Event can also describe a release that is no round of training, such as a noisy
+// histogram: see its field Other.
 type Event struct {
 	Sampling        Sampling  `json:"sampling"`
 	Adjacency       Adjacency `json:"adjacency"`
@@ -144,8 +145,8 @@ type Event struct {
 	Delta   float64 `json:"delta,omitempty"`
 	Rho     float64 `json:"rho,omitempty"`
 	// Noise names the seed or secret from which the noise was drawn, if it is known. Accountants ignore it. [Compose]
-	// uses it to refuse releases that share noise. The JSON of an event does not have it: a [Release] names it once
-	// for all its events.
+	// uses it to refuse releases that share noise. The JSON of an event alone does not have it. In JSON, a [Release]
+	// names it once for all its events, and a [Ledger] for each event.
 	Noise Noise `json:"-"`
 }
 
@@ -161,9 +162,9 @@ func (e Event) SampleRate() float64 {
 	return float64(e.SampleSize) / float64(e.DatasetSize)
 }
 
-// ExpectedSize returns the expected number of records in a round's batch. It is SampleSize or, for Allocation with t
-// rounds in an epoch, N/t rounded up. It is 0 if the event gives its Rate and no number of records. The event must be
-// valid.
+// ExpectedSize returns the expected number of records in a round's batch. It is SampleSize, which is 0 if the event
+// gives its Rate instead. For Allocation with t rounds in an epoch, it is N/t rounded up, or 0 if the event does not
+// give the number of records N. The event must be valid.
 func (e Event) ExpectedSize() int {
 	if e.Sampling == Allocation {
 		t := e.Batches()
@@ -172,9 +173,10 @@ func (e Event) ExpectedSize() int {
 	return e.SampleSize
 }
 
-// Alike reports whether e and o can be rounds of one [Mechanism] on one data set: all their fields are equal except
-// SampleSize, Count and Noise. Use it if two releases name the same seed or secret and the same run as the source of
-// their noise. If their events are not alike, they are not parts of that one run, and no ε holds for them together.
+// Alike reports whether e and o can be rounds of one [Mechanism] on one data set: SampleSize, Count and Noise may
+// differ, but all other fields are equal. Use it if two releases name the same seed or secret and the same run as the
+// source of their noise. If their events are not alike, they are not parts of that one run, and no ε holds for them
+// together.
 func (e Event) Alike(o Event) bool {
 	e.SampleSize, e.Count, e.Noise = o.SampleSize, o.Count, o.Noise
 	return e == o

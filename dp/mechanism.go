@@ -40,9 +40,9 @@ type Mechanism struct {
 	Exact bool
 }
 
-// MinScale and MaxScale are the limits of the clipping norm C and of the noise's standard deviation C·σ
-// in a Mechanism. They are well inside the range of float32, so that neither gradients nor noise vanish
-// or overflow when they are rounded.
+// MinScale and MaxScale are the limits of the clipping norm C and, unless σ is 0, of the noise's standard deviation C·σ
+// in a Mechanism. They are well inside the range of float32, so that neither gradients nor noise vanish or overflow
+// when they are rounded.
 const (
 	MinScale = 1e-30
 	MaxScale = 1e30
@@ -306,8 +306,8 @@ const roundingOfRelease = 1e-6
 // CheckRelease returns an error if u cannot be the release of a round that sampled the given number of records and
 // drew its noise from the stream s. Package sim uses it to check the messages in a saved run, whose seeds are known.
 // It subtracts the noise from u. What remains must be a sum of that many clipped gradients, with a norm of at most
-// C·records. A slightly wrong σ can pass this check. A wrong σ is detected with certainty only if it changes the norm
-// of the noise by more than 2C·records.
+// C·records. If u was made with another noise multiplier than that of m, part of the noise remains. The check is
+// certain to detect that only if the norm of this part is above 2C·records.
 func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
 	if m == nil || !(m.ClipNorm > 0) {
 		return errors.New("no Mechanism, or one without a clipping norm")

@@ -35,18 +35,19 @@ func (a Noise) String() string {
 	return fmt.Sprintf("%s, client %d", a.Name, a.Client)
 }
 
-// ErrSharedNoise is wrapped by the errors for two releases that share noise, because both name the same run of the
-// same seed or secret (see [Noise]). No ε holds for such releases together, because the noise cancels when one is
-// subtracted from the other.
+// ErrSharedNoise is wrapped by the errors for two releases that share noise: both name the same client in the same run
+// of the same seed or secret (see [Noise]), or the same run with two different mechanisms (see [Compose]). No ε holds
+// for such releases together, because the noise cancels when one, scaled, is subtracted from the other.
 var ErrSharedNoise = errors.New("releases share their noise")
 
 // Compose returns the events of several releases, such as trainings on the same records, as one list. Use it before
 // you compute the ε of the releases together: it first checks that they do not share noise. Each argument lists all
 // rounds of one release. The error wraps [ErrSharedNoise] if
 //
-//   - two arguments name the same noise; the error gives their indexes, counted from 0;
-//   - events that name the same run of the same seed or secret are not [Event.Alike], whether they are in one
-//     argument or in two. All clients of a run use one mechanism, so such events cannot be parts of one run.
+//   - two arguments name the same client in the same run of the same seed or secret ([AllClients] counts as every
+//     client); the error gives the indexes of the arguments, counted from 0;
+//   - two events name the same run of the same seed or secret but are not [Event.Alike], even if they are of different
+//     clients. All clients of a run use one mechanism, so such events cannot be parts of one run.
 func Compose(releases ...[]Event) ([]Event, error) {
 	seen := runs{}
 	for i, events := range releases {
@@ -60,8 +61,8 @@ func Compose(releases ...[]Event) ([]Event, error) {
 }
 
 // CheckNoise returns an error that wraps [ErrSharedNoise] if two ledgers have rounds whose noise is the same: that of
-// one client in one run of one seed or secret (see [Noise]). It makes the same checks as [Compose] for each ledger's
-// events, without making a list of all events.
+// one client in one run of one seed or secret (see [Noise]). It checks what [Compose] would check if the events of each
+// ledger were one argument, but makes no list of all events.
 func CheckNoise(ledgers []Ledger) error {
 	seen := runs{}
 	for i := range ledgers {

@@ -20,9 +20,9 @@ const (
 	// divided by the sensitivity in the 1-norm. So the release is (1/NoiseMultiplier, 0)-differentially
 	// private.
 	LaplaceNoise Other = "laplace"
-	// RandomizedResponse answers a question with yes or no for each record: the truth with probability
-	// e^ε/(1+e^ε), otherwise the other answer. If a record is removed, it has no answer, so the adjacency
-	// must be ReplaceOne.
+	// RandomizedResponse answers a question with yes or no for each record: the truth with probability e^ε/(1+e^ε),
+	// otherwise the other answer. ε is the field Epsilon of the event. If a record is removed, it has no answer, so
+	// the adjacency must be ReplaceOne.
 	RandomizedResponse Other = "randomized-response"
 	// PureDP is any release of which only an ε is known (the field Epsilon of the event), with δ = 0.
 	PureDP Other = "pure"

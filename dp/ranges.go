@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// CheckRange returns an error if v is not in [least, most] or is NaN. The error calls the number name.
+// CheckRange returns an error if v is not in [least, most] or is NaN. name, such as "theta", is what the error calls
+// the number v.
 func CheckRange(name string, v, least, most float64) error {
 	if !(v >= least && v <= most) {
 		return fmt.Errorf("%s = %v, must be in [%v, %v]", name, v, least, most)
@@ -14,7 +15,8 @@ func CheckRange(name string, v, least, most float64) error {
 	return nil
 }
 
-// CheckCount returns an error if n is not in [least, most]. The error calls the number name and shows all its digits.
+// CheckCount returns an error if n is not in [least, most]. name, such as "seeds", is what the error calls the number
+// n. The error shows all digits of n, not a form such as 1e+06.
 func CheckCount(name string, n, least, most int) error {
 	if n < least || n > most {
 		return fmt.Errorf("%s = %d, must be in [%d, %d]", name, n, least, most)
@@ -22,7 +24,8 @@ func CheckCount(name string, n, least, most int) error {
 	return nil
 }
 
-// CheckPositive returns an error unless v is finite and above 0. The error calls the number name.
+// CheckPositive returns an error unless v is finite and above 0. name, such as "sigma", is what the error calls the
+// number v.
 func CheckPositive(name string, v float64) error {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and positive", name, v)
@@ -30,8 +33,8 @@ func CheckPositive(name string, v float64) error {
 	return nil
 }
 
-// CheckNotNegative returns an error unless v is finite and at least 0. The error calls the number name. Use it for
-// numbers that may be 0, such as noise multipliers.
+// CheckNotNegative returns an error unless v is finite and at least 0. name is what the error calls the number v. Use
+// it for numbers that may be 0, such as noise multipliers.
 func CheckNotNegative(name string, v float64) error {
 	if !(v >= 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and not negative", name, v)

@@ -189,14 +189,15 @@ func (e Event) Epochs() int {
 // Unamplified replaces the rounds of shuffled batches in events by rounds that use all records: one round for each
 // epoch. These cost at least as much, so their ε is an upper bound for shuffled batches. Accountants call it, because
 // no better upper bound for shuffling is known (Chua et al., "How Private are DP-SGD Implementations?", ICML 2024).
-// Other events, and shuffled events that are not valid, are returned unchanged. The result others is true if at least
-// one event was replaced.
+// Other events, and shuffled events that are not valid, are returned unchanged. others reports whether at least one
+// event was replaced.
 //
 // The rounds must be consecutive rounds of one data loader. If they differ in noise or in the number of batches of an
 // epoch, each shuffled event except the last must consist of whole epochs. Otherwise the error wraps [ErrNotCovered],
 // because an event with parts of two epochs may use a record twice, even if it is counted as one epoch. For example,
-// if t rounds at σ₂ begin in the middle of an epoch of t rounds, they may use a record once in this epoch and once
-// more in the next. Events of random allocation must fulfil the same condition, but are not replaced.
+// let an epoch have 100 rounds, and let the noise change after 50 of them. The next 100 rounds are counted as one
+// epoch, but a record may be used once in the rest of this epoch and once more in the next. Events of random allocation
+// must fulfil the same condition, but are not replaced.
 func Unamplified(events []Event) (all []Event, others bool, err error) {
 	// Why the replacement costs at least as much. Fix the permutations. Then a record is in one batch of
 	// each epoch, so two neighbours differ in one Gaussian round per epoch, by C (zero-out) or 2C

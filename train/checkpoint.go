@@ -239,10 +239,11 @@ func (s Spec) CanKeep() error {
 	return errors.Join(errs...)
 }
 
-// CheckKeep returns nil if a new run may write its checkpoints to path: if path does not exist, is empty, or is the
-// checkpoint of a finished run. It returns an error if path is the checkpoint of an unfinished run, which would be
-// lost, or another kind of file. key is the key with which the existing checkpoint was written, or nil if it has
-// none.
+// CheckKeep returns nil if a new run may write its checkpoints to the file path: if there is no such file, or it has
+// no content, or it is the checkpoint of a finished run. It returns an error if the file is the checkpoint of an
+// unfinished run, because the new run would overwrite it, or if the file is not a checkpoint. key is the key with
+// which the existing checkpoint was written, or nil if it has none. CheckKeep does not check a path that is not a
+// regular file, such as a device, and returns nil.
 func CheckKeep(path string, key []byte) error {
 	info, err := os.Stat(path)
 	switch {

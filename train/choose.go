@@ -154,10 +154,10 @@ func (s Spec) InitialStep() string {
 }
 
 // Choose returns p's spec with values for the settings that open names, chosen for a training with the privacy budget
-// epsilon, and a text for the user that lists the choices. An open batch size is the one that the planner recommends
-// for epsilon (see [plan.Plan.Recommend]), unless open.Rounds gives the number of rounds. Choose does not set a noise
-// multiplier: if open.Noise is true, call [Source.Calibrate] with the result. Of the data, Choose uses only the
-// number of records of a client and the numbers of features and of model parameters.
+// epsilon, and a text for the user that lists the choices. If the batch size is to be chosen, it is the one that the
+// planner recommends for epsilon (see [plan.Plan.Recommend]), unless open.Rounds gives the number of rounds. Choose
+// does not set a noise multiplier: if open.Noise is true, call [Source.Calibrate] with the result. Of the data, Choose
+// uses only the number of records of a client and the numbers of features and of model parameters.
 func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec, string, error) {
 	if err := p.made(); err != nil {
 		return Spec{}, "", err
@@ -348,8 +348,9 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 //   - how far the gradients of one round move the parameters, if all gradients have the clipping norm and point in the
 //     same direction.
 //
-// The limits depend on the kind of model. Only for linear regression, the second limit also depends on the number of
-// parameters: it is smaller if there are more.
+// The limits depend on the kind of model. For linear regression, the second limit is also divided by √params, because
+// with more parameters, the same distance can change a prediction more. So if the features are in [-1, 1], one round
+// changes no prediction by more than the range of the targets.
 //
 // From spec, UsualStep takes the model, the features and the clipping norm. params is the number of parameters,
 // sigma the noise multiplier, size the mean batch size, and rounds the number of rounds of all clients together.

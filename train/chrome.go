@@ -17,12 +17,12 @@ import (
 // microsecond in the file is a microsecond of that clock. Only rounds and messages that are under way are kept in
 // memory. To get a trace, set Prepared.Trace before the run.
 //
-//   - A client's track has its rounds, each with its number i, its sample size, and its lag i − k, where k is the
+//   - A client's track has its rounds, each with its number i, its batch size, and its lag i − k, where k is the
 //     number of the newest global model that the client has received. Aborted rounds are marked. Between rounds the
 //     track shows waits and absences.
-//   - The server's track is divided at each broadcast of a global model: v̂_k is the global model with the number k,
-//     and the slice "to v̂_k" ends when it is sent. Every update that arrives is a mark, with an arrow from its
-//     round.
+//   - The server's track is divided into slices, one from each broadcast of a global model to the next. The slice
+//     named "to v̂_k" ends when the global model with the number k is sent. Every update that arrives is a mark, with
+//     an arrow from its round.
 //   - Arrivals of broadcasts are marks on the client's track. So are lost, resent and duplicated messages, and the
 //     client's departures and returns.
 //

@@ -27,7 +27,7 @@ import (
 type Forecast struct {
 	DryRun     bool `json:"dry_run"` // always true; shows that this is a Forecast and not a Report
 	Parameters int  `json:"parameters"`
-	Rounds     int  `json:"rounds"`            // per client; if clients have their own batch sizes, the most of any
+	Rounds     int  `json:"rounds"`            // of a client; if clients differ, of the client with the most
 	Updates    int  `json:"updates"`           // the rounds of all clients together
 	GradComps  int  `json:"grad_computations"` // gradients that each client computes
 	// Remainder is the number of gradients of Spec.GradComps that are left over, because they are too few for a

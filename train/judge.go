@@ -144,8 +144,8 @@ type Accuracy struct {
 // Bounds counts as the nearer bound.
 type Regression struct {
 	models.Regression
-	// Loss is the mean of the objective that training minimises. For it, targets are scaled so that the lower bound
-	// becomes -1 and the upper bound 1. It is null if it is not finite.
+	// Loss is the mean of the objective that training minimises, computed with targets that are scaled so that the
+	// lower bound becomes -1 and the upper bound 1. Loss is null if this mean is not finite.
 	Loss   *float64          `json:"test_loss"`
 	Bounds data.TargetBounds `json:"target_bounds"` // the public bounds of the targets
 }

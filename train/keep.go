@@ -39,9 +39,9 @@ type Keep struct {
 // a folder with stored results. If k.From is not of this run, the copy's From is nil, so that the run starts from the
 // beginning. If runs of p's spec cannot write checkpoints (see [Spec.CanKeep]), For returns a zero Keep.
 //
-// watched is a pointer to what the function observe of [Prepared.RunKept] collects during the run, such as accuracies,
-// or nil. Its value is saved in each checkpoint as JSON. If the copy has a From, For sets *watched to the value that
-// this checkpoint saved, so that observe can go on collecting.
+// watched is a pointer to the data that the caller's function observe (an argument of [Prepared.RunKept]) collects
+// during the run, such as accuracies, or nil if it collects none. Each checkpoint saves *watched as JSON. If the copy's
+// From is not nil, For sets *watched to the value that this checkpoint saved, so that observe can go on collecting.
 func (k Keep) For(p *Prepared, watched any) Keep {
 	if p.Spec.CanKeep() != nil {
 		return Keep{}

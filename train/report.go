@@ -28,7 +28,7 @@ type Report struct {
 	RowsWarning string              `json:"rows_warning,omitempty"` // see JudgedRows.Warning
 	Metric      *MetricValue        `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
 	*Judgement  `json:",omitempty"` // the baseline and other numbers to interpret the accuracy; nil for regression
-	Rounds      int                 `json:"rounds"`            // per client; if clients have their own batch sizes, the most of any
+	Rounds      int                 `json:"rounds"`            // of a client; if clients differ, of the client with the most
 	Updates     int                 `json:"updates"`           // rounds of all clients together
 	GradComps   int                 `json:"grad_computations"` // gradients that a client computes, by the spec's batch sizes
 	// Remainder is the number of gradients of Spec.GradComps that are left over, because they are too few for a
@@ -46,21 +46,21 @@ type Report struct {
 	MaxLag       int          `json:"max_lag"`
 	MeanLag      float64      `json:"mean_lag"`
 	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 without a clock
-	Notes        []string     `json:"notes,omitempty"`
-	ParamsSHA256 string       `json:"params_sha256"`      // digest of the last global model
-	ParamsNorm   float64      `json:"params_norm"`        // Euclidean norm of the last global model's parameters
-	Averaged     *Averaged    `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
-	Privacy      claim.Report `json:"privacy"`
+	Notes        []string     `json:"notes,omitempty"`           // sentences that a reader of the results must know
+	ParamsSHA256 string       `json:"params_sha256"`             // digest of the last global model
+	ParamsNorm   float64      `json:"params_norm"`               // Euclidean norm of the last global model's parameters
+	Averaged     *Averaged    `json:"averaged,omitempty"`        // the averaged model, if the spec asks for one
+	Privacy      claim.Report `json:"privacy"`                   // the guarantee that the run has, see Prepared.ReleasedPrivacy
 	// Releases lists rounds whose ε for a record is at least that of the run. Use the list to compute the ε of this run
 	// together with other releases of the same records. If all clients have the same records, it has the rounds of all
 	// clients. If each record belongs to one client, it has rounds that cost at least as much as those of any single
 	// client. It is empty if no such list is known (see claim.Released). It also has the estimation of column bounds
 	// with noise (Spec.BoundsEpsilon).
 	Releases   []dp.Release `json:"releases"`
-	Synthetic  bool         `json:"synthetic_data"`
-	DataNote   string       `json:"data_note,omitempty"`
-	DataSHA256 string       `json:"data_sha256"` // digest of the data set's content
-	Seconds    float64      `json:"seconds"`     // seconds of the training loop
+	Synthetic  bool         `json:"synthetic_data"`      // whether the data is generated, see data.Dataset
+	DataNote   string       `json:"data_note,omitempty"` // what else a reader must know about the data
+	DataSHA256 string       `json:"data_sha256"`         // digest of the data set's content
+	Seconds    float64      `json:"seconds"`             // seconds of the training loop
 	Spec       Spec         `json:"config"`
 
 	params []float32 // the final model

@@ -128,16 +128,16 @@ type Saved struct {
 	// DataSHA256 is the digest of the training records. It is "" in the file of a model with secret noise, see
 	// [Saved.Write].
 	DataSHA256 string   `json:"data_sha256"`
-	Synthetic  bool     `json:"synthetic_data,omitempty"`
-	DataNote   string   `json:"data_note,omitempty"` // what else a reader must know about the data
-	Notes      []string `json:"notes,omitempty"`     // sentences that a reader of the training's results must know
+	Synthetic  bool     `json:"synthetic_data,omitempty"` // whether the data was generated, see data.Dataset
+	DataNote   string   `json:"data_note,omitempty"`      // what else a reader must know about the data
+	Notes      []string `json:"notes,omitempty"`          // sentences that a reader of the training's results must know
 	// Averaged is Spec.Average, if the parameters are the mean of several global models. It is "" if they are those
 	// of the last global model.
 	Averaged     string       `json:"averaged,omitempty"`
 	Lambda       float64      `json:"lambda,omitempty"` // the ridge penalty λ of the training, if it had one
-	Params       int          `json:"params"`
-	ParamsSHA256 string       `json:"params_sha256"`
-	Privacy      claim.Report `json:"privacy"`
+	Params       int          `json:"params"`           // number of parameters
+	ParamsSHA256 string       `json:"params_sha256"`    // digest of the parameters
+	Privacy      claim.Report `json:"privacy"`          // the guarantee of the training
 	// Releases lists rounds that cost a record at least as much as the training did (see Report.Releases). With them,
 	// an accountant can compose the training with other releases of the same records.
 	Releases []dp.Release `json:"releases"`

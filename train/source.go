@@ -50,9 +50,9 @@ func (s *Source) Data() *data.Dataset { return s.data }
 func (s *Source) Hash() string { return s.hash() }
 
 // Prepare returns the run of spec on the source's data, as [Spec.Prepare] does. All random numbers come from
-// spec.Seed. Use [Source.PrepareWith] for another source of randomness. All calls with the same spec return the same
-// Prepared, so callers must not change it. (Only if the Source has dropped its image features to free memory, a later
-// call prepares it again.)
+// spec.Seed. Use [Source.PrepareWith] for another source of randomness. Calls with the same spec usually return the
+// same Prepared, so callers must not change it. But if the image features of all specs (Spec.FeatureMap) need too much
+// memory, the Source removes those of earlier specs with their Prepared, and a later call prepares such a spec again.
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

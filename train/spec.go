@@ -73,8 +73,9 @@ type Spec struct {
 	Beta float64 `json:"beta"`
 	// Schedule is the formula by which the step size falls, such as "linear" or "zero": see sim.Decay.
 	Schedule string `json:"schedule"`
-	// Delay is the largest lag: a client waits before round i if the newest global model that it has received lacks
-	// more than this many of the rounds before i. See sim.ParseDelay.
+	// Delay limits how far a client may be ahead of the global model. With the delay "1", for example, a client may
+	// begin round i only if its newest global model contains the updates of all rounds before i − 1. For other
+	// forms of the text, such as "sqrt", see sim.ParseDelay.
 	Delay string `json:"delay"`
 	// Partition is how records are divided among clients: "replicate" gives each client all records, "shard" gives
 	// each a separate part. See data.ParsePartition.
@@ -133,7 +134,7 @@ type Spec struct {
 	// part that is held out, as in cross-validation: each value in [0, 1/Holdout − 1] holds out other records.
 	Holdout float64 `json:"holdout,omitempty"`
 	Fold    int     `json:"fold,omitempty"`
-	Seed    uint64  `json:"seed"`
+	Seed    uint64  `json:"seed"` // source of the random numbers, unless a root is given to Prepare
 	// SeedFromOS says that randomness comes from the operating system instead of Seed. A run whose model is published
 	// needs this, because whoever knows a seed can subtract the noise. Give Prepare a root from rng.NewFromOS.
 	SeedFromOS bool `json:"seed_from_os,omitempty"`
@@ -528,10 +529,11 @@ func (s Spec) config(p parsed) sim.Config {
 // Prepare checks the spec and returns the run of the spec on the data set d. To prepare many specs on one data set,
 // use a [Source], which shares memory.
 //
-// root is the source of all random numbers of the run. If it is nil, the source is the number Spec.Seed. A spec
-// with SeedFromOS needs a root from rng.NewFromOS. The clients draw their batches and noise from
-// root.ForRun(s.Run). Prepare reads the files of traces and of initial weights that the spec names, and sets their
-// hashes in the result's spec. All errors are reported together.
+// root is the source of all random numbers of the run. If it is nil, the source is the number Spec.Seed. A spec with
+// SeedFromOS needs a root from rng.NewFromOS. The random numbers of the clients' batches and noise also depend on
+// Spec.Run (see [rng.Root.ForRun]), so that two runs with the same root do not have the same noise. Prepare reads the
+// files of traces and of initial weights that the spec names, and sets their hashes in the result's spec. All errors
+// are reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
 	return NewSource(d).PrepareWith(s, root)
 }

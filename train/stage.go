@@ -11,10 +11,10 @@ import (
 	"proactivedp/sim"
 )
 
-// Stage is one of several trainings that continue each other. Package auto runs them until a target accuracy is
-// reached or the privacy budget is spent. A Stage has what differs between these trainings: the initial model, which
-// is usually the final model of the stage before, and the clients that take part. The other clients do not train. All
-// other settings are in a [Spec] (see [Source.PrepareStage]).
+// Stage is one of several trainings of the same model, one after the other. Package auto runs them until a target
+// accuracy is reached or the privacy budget is spent. A Stage has what differs between these trainings: the initial
+// model, which is usually the final model of the stage before, and the clients that take part. The other clients do
+// not train. All other settings are in a [Spec] (see [Source.PrepareStage]).
 type Stage struct {
 	Initial      []float32     // parameters at the beginning, such as those of the previous stage; nil means untrained ones
 	Participants []Participant // at least one, in increasing order of clients
@@ -36,8 +36,8 @@ type Participant struct {
 	// where K is the spec's GradComps. Some client must have the spec's number of rounds, and none may have more.
 	SampleSize int `json:"sample_size,omitempty"`
 	// Run is the number of this client's training among all trainings that take their random numbers from the same
-	// source (Stage.Root). Two participants, also of different stages, must not have the same number. They would
-	// draw the same noise, which cancels out if their releases are subtracted.
+	// source (Stage.Root). Two participants, also of different stages, must not have the same number. Otherwise both
+	// would add the same noise, and whoever subtracts one release from the other would remove it.
 	Run uint64 `json:"run"`
 }
 
@@ -54,11 +54,15 @@ type stageID struct {
 	Root         string        `json:"root,omitempty"`           // its public name; absent for the seed
 }
 
-// PrepareStage prepares a [Stage]: one of several trainings that continue each other. The seed, the batch sizes, the
-// clipping norm and the step sizes come from spec. If participants have their own batch sizes, spec must have the
-// smallest of them, because no client may have more rounds than spec. Spec.NoiseMultiplier and Spec.Run must be 0,
-// because each participant of the stage has its own. Spec.TargetEpsilon and Spec.BoundsEpsilon must be 0, because a
-// stage does not check or count them. All errors are reported together.
+// PrepareStage prepares a [Stage]: one of several trainings, each of which usually begins with the final model of the
+// one before. The seed, the batch sizes, the clipping norm and the step sizes come from spec. A participant, which is
+// a client that trains in the stage, may have its own batch size instead. Then spec must have the smallest batch size
+// of all participants. The reason is that all clients compute the same number of gradients, so the smallest batch size
+// means the most rounds, and no participant may have more rounds than spec.
+//
+// Spec.NoiseMultiplier and Spec.Run must be 0, because each participant has its own. Spec.SeedFromOS must be false:
+// set Stage.Root if the noise must be secret. Spec.TargetEpsilon and Spec.BoundsEpsilon must be 0, because a stage
+// does not check or count them. All errors are reported together.
 func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ type State string
 
 // These are the states. In every state, the ledger counts the privacy cost of the whole plan.
 const (
-	Started  State = "started"  // the script runs, or its process was killed
+	Started  State = "started"  // the script runs, or this program was killed before it recorded how the script ended
 	Failed   State = "failed"   // the script failed, or its report does not fit the plan
 	Finished State = "finished" // the script reported a result
 )
@@ -224,11 +224,12 @@ func (l *Ledger) Finished(key string) (Stage, bool) {
 // next stage.
 type Budget struct{ Epsilon, Delta float64 }
 
-// Left returns how much the next private training (stage) may cost, if b is the budget for all stages together. Use
-// it to plan that training. Stage i = 2, 3, … may cost ε = b.Epsilon minus the ε of all earlier stages, at δ =
-// b.Delta/2^i, where the ε of each earlier stage j is computed at b.Delta/2^j, as in [Ledger.Bound]. For the first
-// stage, Left returns b itself. But a first stage that costs all of b leaves nothing for later ones, because its ε at
-// b.Delta/2 is above b.Epsilon. If no ε is left, the error is a [*SpentError].
+// Left returns the budget that is left for the next private training (stage), if b is the budget for all stages
+// together. Use it to plan that training. For the first stage, Left returns b itself. For stage i = 2, 3, …, the δ of
+// the result is b.Delta/2^i, and its ε is b.Epsilon minus the sum of the ε of all earlier stages. As in
+// [Ledger.Bound], the ε of stage j is computed at b.Delta/2^j. The first stage too then counts with a smaller δ,
+// b.Delta/2, at which its ε is larger. So a first stage that costs all of b leaves nothing for later ones. If no ε is
+// left, the error is a [*SpentError].
 func (l *Ledger) Left(ctx context.Context, b Budget) (Budget, error) {
 	if err := errors.Join(dp.CheckPositive("epsilon", b.Epsilon), dp.CheckDelta(b.Delta, 0)); err != nil {
 		return Budget{}, err
@@ -296,12 +297,13 @@ func (e *SpentError) Error() string {
 // cannot be written. If nothing is left of b, the error is a [*SpentError]. If the script started but failed, Private
 // returns both the ledger and an error that wraps [ErrFailed].
 //
-// If a process is killed at any moment, the ledger still counts at least the cost of the plan and of all rounds that
+// Even if this program or the script is killed, the ledger counts at least the cost of the plan and of all rounds that
 // the script reported. The order of the steps ensures this:
 //
 //  1. The whole plan is written to the ledger and flushed to disk.
 //  2. The script starts.
-//  3. If it reports rounds that cost more than its plan, the ledger gets the higher cost before the next line is read.
+//  3. If the script reports rounds that cost more than its plan, the ledger gets the higher cost before the next line
+//     is read.
 //  4. The result is written last.
 //
 // A training that runs again is another stage, and is paid again.

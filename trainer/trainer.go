@@ -223,7 +223,7 @@ const TrialsFolder = "trials"
 
 // Public runs the script on public data, as task says, and keeps the result in Options.Dir. task.Role must be Public.
 // If the folder already has the result of an equal task with the same script, Public returns that result and runs
-// nothing. It is an error if the script does not report exactly the rounds of the plan.
+// nothing. It is an error if the rounds that the script reports are not exactly those of task.Plan.
 func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
 	if t == nil || len(t.command) == 0 {
 		return Result{}, errNoTrainer

@@ -57,8 +57,8 @@ type File struct {
 	SHA256 string
 	// MaxBytes is the largest size of the file in bytes; a larger one is an error. 0 means DefaultMaxBytes.
 	MaxBytes int64
-	// Check verifies the content of the file at path, which need not be its final path. nil means
-	// that only SHA256 is checked.
+	// Check verifies the content of the file at path, which need not be its final path. nil means that only SHA256 is
+	// checked. If SHA256 is "" too, the content is not verified.
 	Check func(path string) error
 }
 

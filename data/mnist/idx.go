@@ -34,7 +34,8 @@ const (
 	Std  = 0.3081
 )
 
-// These are limits for files. They keep a damaged file from using up all memory.
+// These are the limits for files: MaxBytes, and 4,096 pixels for the height and the width of an image. They keep a
+// damaged file from using up all memory.
 const (
 	// maxSide is the largest height and width.
 	maxSide = 1 << 12

@@ -10,9 +10,11 @@ import (
 
 // TableShape says how large a random table for [Table] or [Numbers] is, and how hard its labels are to learn.
 type TableShape struct {
+	// Rows is in [MinRows, MaxRows], and Features in [1, 16384], with at most 2^28 values (Rows·Features). Classes is in
+	// [2, MaxTableClasses], or 0 for [Numbers].
 	Rows, Features, Classes int
-	// Share is the probability of class 0, the most frequent class. The other classes share the rest equally. 0 means
-	// that all classes are equally frequent.
+	// Share, in [0, 1), is the probability of class 0. The other classes share the rest equally. 0 means that all
+	// classes are equally frequent.
 	Share float64
 	// Noise, in [0, 1), is the probability that a label is independent of the features of its row. For [Numbers], it is
 	// instead the fraction of the targets' variance that comes from random errors and not from the features.

@@ -74,9 +74,10 @@ const maxConstants = 64 << 20
 // ReadConstants reads a normalisation of the columns of d from the CSV file at path. Apply it with
 // [data.Dataset.Mapped]. The constants must be public, not computed from the records. The file has a line for each
 // column, and one of two headers. With the header column,low,high, the bounds low and high of a column are scaled to
-// 0 and 1; see [data.Affine] for values outside these bounds. They are in the units of the file, even if c turns the
-// column into a logarithm or a date. With the header column,mean,deviation, a feature x becomes (x − mean)/deviation.
-// Fields may be separated as in [ParseFile].
+// 0 and 1; see [data.Affine] for values outside these bounds. The bounds are in the unit of the file, even if c turns
+// the column into a logarithm or a number of days. With the header column,mean,deviation, a feature x becomes (x −
+// mean)/deviation. The mean and the deviation are those of the feature, for example of the logarithm. Fields may be
+// separated as in [ParseFile].
 //
 // A line names a column by its name in d.Columns or, if it has no name, by its number from 1. In a name, * stands for
 // any text. A line with such a pattern is for all matching columns that no line names exactly; if several patterns

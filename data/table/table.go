@@ -59,7 +59,8 @@ type Options struct {
 	// Target, unless it is nil, means that the column Label has numbers to be predicted (targets) and not labels of
 	// classes. It has the public bounds of the targets.
 	Target *data.TargetBounds
-	// Columns says what columns hold that are not numbers. nil means that all are numbers.
+	// Columns describes the columns that do not hold plain numbers, for example those of categories or dates. nil
+	// means that all columns hold numbers.
 	Columns *Columns
 	// Features is the number of features that the file must have, after Columns has been applied. 0 means any number.
 	Features int
@@ -140,8 +141,9 @@ func kind(path string) string {
 }
 
 // ParseFile reads the CSV file at path as o says. The file is plain, compressed by gzip, bzip2, xz or zstd, or the
-// only file of a zip archive. The error names the file and the line, and reports the first invalid field of each
-// column.
+// only file of a zip archive. Fields are separated by commas or, if the first line has no comma, by semicolons, tabs,
+// bars or blanks; the package comment has the details of the format. The error names the file and the line, and
+// reports the first invalid field of each column.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.NoHeader && o.HeaderLine > 0 || o.HeaderLine < 0 || o.HeaderLine > MaxHeaderLine {
 		return nil, fmt.Errorf("header line = %d, must be in [1, %d], and not given for a file without a header",

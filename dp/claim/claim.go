@@ -42,7 +42,7 @@ type Claim struct {
 	Group       int    `json:"group,omitempty"`
 	DatasetSize int    `json:"dataset_size"`      // number of records that one client holds
 	Rounds      int    `json:"rounds"`            // number of rounds that the ε counts; 2^63-1 means at least that many
-	GradComps   int    `json:"grad_computations"` // number of gradients that these rounds compute, in expectation
+	GradComps   int    `json:"grad_computations"` // expected number of gradients; rounds with only a rate count as 0
 	Reason      string `json:"reason,omitempty"`
 }
 
@@ -108,8 +108,9 @@ func (c Claim) Plus(epsilon float64, why string) Claim {
 	return c
 }
 
-// Least returns the better of two claims about the same release: c, with the ε, Kind and Reason of o if the upper end
-// of o's ε is smaller, or if only o has an ε. The other fields, such as Accountant, are those of c.
+// Least returns the better of two claims by one accountant about the same release. It returns c, with the ε, Kind and
+// Reason of o if the upper end of o's ε is smaller, or if only o has an ε. All other fields remain those of c, such as
+// the numbers of rounds and gradients.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,

@@ -21,8 +21,8 @@ import (
 //   - clients that hold separate records have different mechanisms;
 //   - clients that hold separate records have different batch sizes, and the guarantee protects persons with several
 //     records (see dp.Event.Group);
-//   - more than 10,000 clients share their records and have equal rounds of random allocation or shuffled batches
-//     that are not whole epochs, each drawn anew (see [dp.Times]).
+//   - more than 10,000 clients share their records and have equal rounds of random allocation or shuffled batches.
+//     Such rounds must be listed for each client, except whole epochs that are each drawn anew (see [dp.Times]).
 func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	names, groups := byRoot(ledgers)
 	if !shared && len(names) > 1 {

@@ -24,13 +24,14 @@ type View struct {
 	DatasetSize int     `json:"dataset_size"`
 	Rounds      int     `json:"rounds"`
 	GradComps   int     `json:"grad_computations"`
-	// SampleRate is the mean over rounds of the probability that a record is used; 0 if there are no rounds.
+	// SampleRate is the mean over rounds of the probability that a record is used. It is 0 if there are no rounds, or if
+	// the batch sizes or the number of records are not known.
 	SampleRate float64 `json:"sample_rate"`
 	Reason     string  `json:"reason,omitempty"`
 }
 
 // ClosedForm is the part of a [Report] with the claims, per client and per record, that the paper's Theorem simpleF
-// proves (see closedform.Accountant). The fields before PerClient repeat those of PerRecord.
+// proves (see closedform.Accountant). The fields before PerClient repeat those of PerRecord and name the accountant.
 type ClosedForm struct {
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Accountant   string   `json:"accountant"`
@@ -44,7 +45,8 @@ type ClosedForm struct {
 // Certified has the claims of the tight accountant, package pld, and ClosedForm has those of the paper's Theorem
 // simpleF (see closedform.Accountant). PerClient and PerRecord (see [Privacy]) are the claims to publish. They are
 // those of pld, or of the theorem if only the theorem covers the training. The fields before PerClient repeat
-// PerRecord.
+// PerRecord, and add the noise multiplier of the training and the accountant, adjacency and sampling of the claims to
+// publish.
 //
 // If the rounds were chosen by earlier results, under a budget that was fixed beforehand (an rdp.Filter or a
 // closedform.Budget), all claims are the guarantee of that budget instead, and ClosedForm is nil.
@@ -82,9 +84,10 @@ type Report struct {
 }
 
 // Drawn returns the sentence for [Report].Drawn, for a privacy statement: whether samples and noise were drawn
-// exactly (exact is true, see dp.Mechanism.Exact) or in floating point. names are the sources of the noise. If exact
-// is false and one of the sources is a numbered seed such as seed 1, the sentence is empty. Such a training is a
-// simulation that protects nothing, because whoever knows the seed can subtract the noise.
+// exactly (exact is true, see dp.Mechanism.Exact) or in floating point. The sentence about floating point warns that it
+// may reveal something about records. names are the sources of the noise. If one of them is a numbered seed such as
+// seed 1, the training is a simulation that protects nothing, because whoever knows the seed can subtract the noise. It
+// needs no such warning, so the sentence is then empty, unless exact is true.
 func Drawn(exact bool, names []rng.Name) string {
 	switch {
 	case exact:

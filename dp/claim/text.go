@@ -345,8 +345,8 @@ func drawSentence(b dp.Bound, events []dp.Event) string {
 	return ""
 }
 
-// Whom returns a noun phrase for whom the ε of the events protects: "a record" or, if the first event has a Group k,
-// "a person with up to k records", with the number k (see dp.Event.Group).
+// Whom returns a noun phrase for whom the ε of the events protects: "a record" or, if the first event has a Group such
+// as 5, "a person with up to 5 records" (see dp.Event.Group).
 func Whom(events ...dp.Event) string { return ofWhom("a record", events) }
 
 // ofWhom replaces "record" in unit if the events are for persons with several records.

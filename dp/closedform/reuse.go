@@ -25,8 +25,8 @@ import (
 // [Budget] enforces a sufficient condition.
 //
 // n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps dp.ErrNotCovered
-// if n is too small for any such use: either batches of θ records exceed the largest batch size that the theorem
-// allows, or no γ exists.
+// if n is too small for any such use. Then no γ exists, or the theorem does not even allow batches of θ records, the
+// largest ones if the mean batch has one record.
 func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	if err := errors.Join(form.check(), checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), checkEpsilon(eps),
 		checkDelta(delta)); err != nil {
@@ -77,12 +77,11 @@ type Task struct {
 // in batches of s records is N/s rounds with q_i = s/N, so it costs about s/N, and about εN/(2s) such epochs fit into
 // the budget. Only with batches of one record is that about the paper's limit (see [ReuseLimit]).
 //
-// Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its number.
-// Spend refuses a task with the same noise as an earlier task, by the field Noise of the events. Events in which this
-// field is empty are assumed to have independent noise.
+// Tasks share the data but not the noise: each task needs its own run number, for which rng.Root.ForRun returns a
+// source of independent noise. Spend refuses a task with the same noise as an earlier task, by the field Noise of
+// the events. Events in which this field is empty are assumed to have independent noise.
 //
-// Methods of a Budget that NewBudget did not make return an error or panic. A Budget is not safe for
-// concurrent use.
+// If a Budget was not made by NewBudget, its methods return an error or panic. A Budget is not safe for concurrent use.
 type Budget struct {
 	n          int
 	eps, delta float64

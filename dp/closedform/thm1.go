@@ -18,8 +18,8 @@ const Thm1 = "thm1"
 //
 //	c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)}
 //
-// r ≥ 0 (see [Moments.R]) bounds the terms of higher order in the sample rate q that the paper adds to the term with
-// q² of a round's [Moment]. It is 0 in the corrected form of the theorem, and then c is min{1, 2/(ρ̂x)}. ρ ≥ 0 (see
+// r ≥ 0 (see [Moments.R]) stands for the term with q³ in the paper's bound on a round's [Moment], where q is the sample
+// rate. The corrected form of the theorem does without this term: r is 0, and c is min{1, 2/(ρ̂x)}. ρ ≥ 0 (see
 // [Moments.Rho]) and ρ̂ > 0 (see [Moments.RhoHat]) are ratios of averages of the sample rates; they are 1 and 1 − q
 // if all rounds have the rate q. x > 0 is ε/(kŜ₁), where k is the number of epochs and Ŝ₁ the mean sample rate. C
 // avoids the loss of digits that the formula has for small rρx.

@@ -25,8 +25,8 @@ func DefaultTiming() Timing {
 	}
 }
 
-// Validate returns an error that lists every field of t outside its range. clients is the number of clients in the
-// run, with which the number of clients in a trace must agree.
+// Validate returns an error that lists every field of t outside its range, for a run with the given number of clients.
+// If a field plays back a [Trace], the trace must have the same number of clients as the run.
 func (t Timing) Validate(clients int) error {
 	var errs []error
 	for _, part := range []struct {

@@ -17,11 +17,12 @@ import (
 // separate list of durations; after the last one, the list begins again. Gradients and messages can have different
 // traces (see [Timing]). A Trace is immutable.
 //
-// Durations in a list are numbered from 0. In a trace of gradient times, each round of a client uses the next duration,
-// also a round that begins again because the client had left (see [Churn]). In a trace of message times, a client's
-// update uses the number of its round, and a broadcast to a client uses the broadcast's number. But if messages can be
-// lost or duplicated ([Network]) or clients can leave ([Churn]), a message has the number n, where n counts all earlier
-// messages of this client, in both directions together. So a lost message that is sent again takes another duration.
+// Durations in a list are numbered from 0. In a trace of gradient times, each round of a client uses the next
+// duration, also a round that begins again because the client had left (see [Churn]). In a trace of message times, a
+// client's update of round i takes duration i of the client's list, and broadcast k to the client takes duration k.
+// There is one exception: if messages can be lost or duplicated ([Network]) or clients can leave ([Churn]), a message
+// takes duration n, where n is the number of messages that were sent before it from or to this client. So a lost
+// message that is sent again takes another duration than the first time.
 type Trace struct {
 	durations [][]time.Duration // each client's durations, at least one
 	means     []float64         // mean of each client's durations, in nanoseconds
@@ -40,7 +41,7 @@ const maxTraceErrors = 10
 // ParseTrace reads a trace from r, a CSV text: the header client,duration, then one line for each duration, such as
 // 0,1.5ms. Clients are numbered from 0 without gaps. The lines of one client are in order; lines of different clients
 // may alternate. A duration is at most one hour. Blanks around fields are ignored. One error lists all problems of the
-// text, up to about ten. It is an error if the trace is longer than MaxTraceBytes.
+// text, up to about ten. It is an error if the trace is longer than [MaxTraceBytes] (64 MiB).
 func ParseTrace(r io.Reader) (*Trace, error) {
 	lines := csv.NewReader(bounded.Reader(r, MaxTraceBytes))
 	lines.FieldsPerRecord, lines.ReuseRecord, lines.TrimLeadingSpace = 2, true, true

@@ -36,10 +36,10 @@ import (
 	"proactivedp/train"
 )
 
-// Cell is one training with its evaluation, to be computed by [Run]. Its result is kept in a folder. The result
-// depends only on Spec, Code and Kernels, so equal cells are computed once, and a later call of Run finds the results
-// of finished cells. Make cells with OfTrial, OfCurve, OfTimed, OfWindow and OfUtility. For a custom cell, set Spec,
-// Code, Kernels, Cost, Run and Check.
+// Cell is one training with its evaluation, to be computed by [Run]. Its result is kept in a folder. The result is
+// determined by Spec, Code, Kernels and the processor architecture (except for a cell with Alone), so equal cells are
+// computed once, and a later call of Run finds the results of finished cells. Make cells with OfTrial, OfCurve,
+// OfTimed, OfWindow and OfUtility. For a custom cell, set Spec, Code, Kernels, Cost, Run and Check.
 type Cell struct {
 	Spec any // the settings on which the result depends, as a value that can be written as JSON; part of the Key
 	Code int // version of the code that computes the result, see train.Spec.CodeVersion

@@ -13,8 +13,8 @@ import (
 // (train.Spec.Adapt): the rounds that were released, and their guarantee. The cost of other runs is known before the
 // run.
 type Paid struct {
-	Runs    []dp.Run     `json:"runs"` // sizes of the rounds of each client
-	Privacy claim.Report `json:"privacy"`
+	Runs    []dp.Run     `json:"runs"`    // for each client, how many rounds and gradients, and the largest batch size
+	Privacy claim.Report `json:"privacy"` // the guarantee for these rounds
 }
 
 // paidFor returns the rounds that a finished run released and their privacy cost.
