@@ -30,9 +30,9 @@ type SearchReport struct {
 	Features  string `json:"features,omitempty"` // features that replace the images' pixels, see train.Spec.FeatureMap
 	// Rankings has one ranking for each noise multiplier of the spec, in that order.
 	Rankings []SearchRanking `json:"rankings"`
-	// Compared ranks models with features for images, best first: before the search, the first one was chosen for it.
-	// It is empty if nothing was compared, for example because the user gave the model. Search copies it from
-	// [SearchOptions].Compared.
+	// Compared is the result of [propose.Compare] before the search, for image data: pairs of a model and features, the
+	// best first. The search uses the first pair. Compared is empty if nothing was compared, for example because the
+	// user gave the model. Search copies it from [SearchOptions].Compared.
 	Compared      []propose.Compared `json:"compared,omitempty"`
 	Notes         []string           `json:"notes,omitempty"`
 	PrivacyReason string             `json:"privacy_reason"` // why no (ε, δ) covers the search

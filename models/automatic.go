@@ -27,8 +27,8 @@ const AutomaticGamma = 0.01
 // AutomaticFactor returns the factor C/(‖g‖ + γ) by which automatic clipping multiplies a gradient g (see
 // [AutomaticClipper]), where C is clip, ‖g‖ is norm and γ is AutomaticGamma. A model that clips automatically calls
 // it instead of [ClipFactor]. The factor may be above 1. It is slightly smaller than the formula says, so that
-// rounding cannot make the product longer than C. ok is false if norm is NaN or above MaxNorm, which means that the
-// training has diverged, or if clip is not above 0.
+// rounding cannot make the product longer than C. ok is false if norm is NaN or above MaxNorm = 1.3e154, which means
+// that the training has diverged, or if clip is not above 0.
 //
 // Proof that the product is not longer than C. Let u = 2^-53 be the rounding error of one operation in float64, n the
 // computed norm of g, and f the factor. The product, as the model computes it, is at most f·n·(1 + r) + ℓ·C long. Here
