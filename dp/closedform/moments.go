@@ -13,7 +13,8 @@ import (
 //
 //	Ŝ_j = (1/T)·Σ q_i^j/(1-q_i)^{j-1}
 //
-// where q_i is the sample rate of round i: its batch size divided by the number of records. Make one with [MomentsOfEvents]. It rounds Ŝ₂ and Ŝ₃ up, by the rounding error of their sums.
+// where q_i is the sample rate of round i: its batch size divided by the number of records. Make one with
+// [MomentsOfEvents]. It rounds Ŝ₂ and Ŝ₃ up, by the rounding error of their sums.
 type Moments struct {
 	Rounds  float64 // number of rounds T
 	MaxRate float64 // largest sample rate max q_i, in (0, 1)

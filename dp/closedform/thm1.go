@@ -67,10 +67,10 @@ func (m Moments) c0(r, eps float64) float64 {
 //	ε ≥ 2·ln(1/δ)/(σ²-2)  and  σ²ε² ≥ 4V(ε+ln(1/δ)),  V = TŜ₂ = Σq_i²/(1-q_i)
 //
 // If all conditions of Corrected hold, the rounds are (ε, δ)-differentially private under add-or-remove adjacency and
-// Poisson sampling. (The proof needs [Moment] only for orders λ ≤ σ²-1, which its form Corrected covers.) If only r0
-// fails, count the rounds with the smaller noise multiplier 1/(e·max q_i), as [Moments.MinEpsilon] does. This is
-// correct, because the noise above it is post-processing. σ must be in [0.1, 1e20], ε in [1e-60, 1e30] and δ in
-// [MinDelta, 1).
+// Poisson sampling. (The proof bounds moments by the corrected form of [Moment], only for orders λ ≤ σ²-1, where this
+// form holds.) If only r0 fails, count the rounds with the smaller noise multiplier 1/(e·max q_i), as
+// [Moments.MinEpsilon] does. This is correct, because more noise never costs more privacy. σ must be in [0.1, 1e20], ε
+// in [1e-60, 1e30] and δ in [MinDelta, 1).
 func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, error) {
 	if err := errors.Join(form.check(), m.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxFreeSigma),
 		checkEpsilon(eps), checkDelta(delta)); err != nil {

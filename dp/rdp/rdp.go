@@ -1,7 +1,8 @@
 // Package rdp computes the privacy cost of DP-SGD by Rényi differential privacy (Mironov, "Rényi Differential
 // Privacy", CSF 2017). For a round, it computes the Rényi divergence of any real order between the releases of the
 // worst two neighbouring data sets: exactly for Poisson sampling, and an upper bound for fixed-size samples.
-// Divergences add up over rounds, and the [Accountant] converts the sum to ε at the best order. The package also has a [Filter]: a privacy budget for rounds that are chosen from earlier results.
+// Divergences add up over rounds, and the [Accountant] converts the sum to ε at the best order. The package also has
+// a [Filter]: a privacy budget for rounds that are chosen from earlier results.
 //
 // To begin, ask the zero [Accountant] for the ε of rounds that were fixed beforehand. If rounds are chosen
 // by earlier results, use a [Filter]. [Divergence] is the divergence of one round at one order. [Epsilon]
