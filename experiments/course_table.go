@@ -97,11 +97,11 @@ func stretches(numbers []int) string {
 }
 
 // Caption returns the text to print below the picture of a course and its table (see [CourseRows]). A course is a run
-// of a [Loop], which plans and runs private trainings (stages) until every client has its target accuracy or has spent
-// its budget. The text explains the picture, by which accuracy a client decides whether to take part in the next
-// stage, and which privacy is guaranteed. courses[0] is in the picture. The other elements are runs with other seeds.
-// The text only says how many they are, because the last column of the table counts the runs in which a client
-// reached its target.
+// of a [Loop], which plans and runs private trainings (stages) until every client has its target accuracy or has
+// spent its budget. The text says what the picture shows, which privacy is guaranteed, and that a client decides by
+// its accuracy on held-out records whether to take part in the next stage. courses[0] is in the picture. The other
+// elements are runs with other seeds. The text only says how many they are, because the last column of the table
+// counts the runs in which a client reached its target.
 func Caption(courses []Course) string {
 	c := courses[0]
 	return fmt.Sprintf("Drawn: seed 1; the last column of the table counts over %s. Points: the ends of stages, at "+

@@ -115,10 +115,10 @@ type DelayReport struct {
 	// Privacy is the guarantee of a single training, for the seed with the largest ε. All trainings together cost
 	// more.
 	Privacy    claim.Report `json:"privacy"`
-	Synthetic  bool         `json:"synthetic_data"`
-	DataNote   string       `json:"data_note,omitempty"`
-	DataSHA256 string       `json:"data_sha256"`
-	Notes      []string     `json:"notes,omitempty"`
+	Synthetic  bool         `json:"synthetic_data"`      // whether the data are made up
+	DataNote   string       `json:"data_note,omitempty"` // warning about the rows of the data, see data.Dataset.Note
+	DataSHA256 string       `json:"data_sha256"`         // SHA-256 of the parsed records of the data set
+	Notes      []string     `json:"notes,omitempty"`     // warnings about the settings, and what the ε does not cover
 	Spec       DelaySpec    `json:"config"`
 
 	comparison *comparison

@@ -37,10 +37,10 @@ type LearningCurve struct {
 	// Privacy is the guarantee of a single training, for the seed with the largest ε. All trainings together cost
 	// more.
 	Privacy    claim.Report `json:"privacy"`
-	Synthetic  bool         `json:"synthetic_data"`
-	DataNote   string       `json:"data_note,omitempty"`
-	Notes      []string     `json:"notes,omitempty"` // warnings about the settings of the training
-	DataSHA256 string       `json:"data_sha256"`
+	Synthetic  bool         `json:"synthetic_data"`      // whether the data are made up
+	DataNote   string       `json:"data_note,omitempty"` // warning about the rows of the data, see data.Dataset.Note
+	Notes      []string     `json:"notes,omitempty"`     // warnings about the settings of the training
+	DataSHA256 string       `json:"data_sha256"`         // SHA-256 of the parsed records of the data set
 	Spec       train.Spec   `json:"config"`
 
 	source *train.Source

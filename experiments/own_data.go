@@ -25,10 +25,11 @@ var OwnEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 // noise is added to its parameters (the utility graph), and the accuracies for several batch sizes, for several
 // privacy budgets and, if there are several clients, for several permissible delays.
 //
-// epsilons are the budgets. For each budget, the noise is chosen such that the training with each of the given number
-// of seeds costs a record at most the budget. The names of the figures begin with name. But if the name of a figure
-// of this package begins with name and a hyphen, they begin with "own-" and name, so that nobody takes your figures
-// for those of this package, which are compared with the paper.
+// epsilons are the budgets. For each budget, the training runs with the given number of seeds. The noise is the least
+// with which each of these runs by itself costs a record at most the budget; all runs together cost more. The names
+// of the figures begin with name. But if the name of a figure of this package begins with name and a hyphen, they
+// begin with "own-" and name, so that nobody takes your figures for those of this package, which are compared with
+// the paper.
 func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, seeds int, epsilons []float64,
 	name string) ([]Figure, error) {
 	if err := errors.Join(CheckEpsilons(epsilons), CheckSeeds(seeds)); err != nil {

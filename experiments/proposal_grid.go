@@ -93,9 +93,9 @@ const (
 	minGridTestSeeds, maxGridTestSeeds = 2, 100
 )
 
-// CheckGridTimes returns an error if times, an argument of [AgainstGrid], is not in [1, 1000]. AgainstGrid trains all
-// settings of a grid with so many seeds that the number of floating-point operations, divided by that of the search of
-// package propose, is at least times.
+// CheckGridTimes returns an error if times is not in [1, 1000]. times is an argument of [AgainstGrid], which compares
+// a setting that [propose.Propose] found by a search with the best setting of a grid. times says how much more
+// computation the grid gets: at least times as many floating-point operations as the search.
 func CheckGridTimes(times float64) error {
 	if !(times >= minGridTimes && times <= maxGridTimes) {
 		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)

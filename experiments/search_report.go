@@ -17,9 +17,9 @@ import (
 // sizes that were tried.
 type SearchReport struct {
 	Data        string `json:"data"`
-	DataSHA256  string `json:"data_sha256"` // SHA-256 of the parsed records of the data set
-	Synthetic   bool   `json:"synthetic_data"`
-	HeldOutRows int    `json:"held_out_rows"` // number of held-out training records on which the accuracy is measured, mean over seeds
+	DataSHA256  string `json:"data_sha256"`    // SHA-256 of the parsed records of the data set
+	Synthetic   bool   `json:"synthetic_data"` // whether the data are made up
+	HeldOutRows int    `json:"held_out_rows"`  // number of held-out training records on which the accuracy is measured, mean over seeds
 	// MajorityShare is the baseline: the best value of the metric that the same prediction for all rows reaches, mean
 	// over seeds.
 	MajorityShare float64 `json:"majority_share"`
@@ -30,13 +30,13 @@ type SearchReport struct {
 	Features  string `json:"features,omitempty"` // features that replace the images' pixels, see train.Spec.FeatureMap
 	// Rankings has one ranking for each noise multiplier of the spec, in that order.
 	Rankings []SearchRanking `json:"rankings"`
-	// Compared ranks models with features for images, best first: before the search, the first one was chosen for it.
-	// It is empty if nothing was compared, for example because the user gave the model. Search copies it from
-	// [SearchOptions].Compared.
+	// Compared is the result of [propose.Compare] before the search, for image data: pairs of a model and features, the
+	// best first. The search uses the first pair. Compared is empty if nothing was compared, for example because the
+	// user gave the model. Search copies it from [SearchOptions].Compared.
 	Compared      []propose.Compared `json:"compared,omitempty"`
-	Notes         []string           `json:"notes,omitempty"`
-	PrivacyReason string             `json:"privacy_reason"` // why no (ε, δ) covers the search
-	Command       string             `json:"command"`        // command that repeats the search
+	Notes         []string           `json:"notes,omitempty"` // warnings about the settings of the trainings
+	PrivacyReason string             `json:"privacy_reason"`  // why no (ε, δ) covers the search
+	Command       string             `json:"command"`         // command that repeats the search
 	metric        string
 	warning       string // see train.Spec.BaselineWarning
 }

@@ -29,10 +29,10 @@ type UtilityReport struct {
 	// Majority is the baseline: the best value of the metric that the same prediction for all rows reaches, see
 	// models.Metric.Baseline.
 	Majority   float64  `json:"majority_share"`
-	Synthetic  bool     `json:"synthetic_data"`
-	DataNote   string   `json:"data_note,omitempty"`
-	Notes      []string `json:"notes,omitempty"`
-	DataSHA256 string   `json:"data_sha256"` // SHA-256 of the parsed records of the data set
+	Synthetic  bool     `json:"synthetic_data"`      // whether the data are made up
+	DataNote   string   `json:"data_note,omitempty"` // warning about the rows of the data, see data.Dataset.Note
+	Notes      []string `json:"notes,omitempty"`     // warnings about the settings, and that no (ε, δ) covers the graph
+	DataSHA256 string   `json:"data_sha256"`         // SHA-256 of the parsed records of the data set
 	// Spec has the settings of all lines. Its clipping norm is 0, because each line has its own.
 	Spec pool.UtilitySpec `json:"config"`
 }

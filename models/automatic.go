@@ -27,8 +27,8 @@ const AutomaticGamma = 0.01
 // AutomaticFactor returns the factor C/(‖g‖ + γ) by which automatic clipping multiplies a gradient g (see
 // [AutomaticClipper]), where C is clip, ‖g‖ is norm and γ is AutomaticGamma. A model that clips automatically calls
 // it instead of [ClipFactor]. The factor may be above 1. It is slightly smaller than the formula says, so that
-// rounding cannot make the product longer than C. ok is false if norm is NaN or above MaxNorm, which means that the
-// training has diverged, or if clip is not above 0.
+// rounding cannot make the product longer than C. ok is false if norm is NaN or above MaxNorm = 1.3e154, which means
+// that the training has diverged, or if clip is not above 0.
 //
 // Proof that the product is not longer than C. Let u = 2^-53 be the rounding error of one operation in float64, n the
 // computed norm of g, and f the factor. The product, as the model computes it, is at most f·n·(1 + r) + ℓ·C long. Here
@@ -36,9 +36,10 @@ const AutomaticGamma = 0.01
 //
 //	r + ℓ(1 + 2^-21) + 8u ≤ 2^-21
 //
-// for the clipping norms that they allow, because ClipFactor needs the same. (Networks lose most with matrix tiles:
-// 2^-65, which is ℓ = 2.8e-7 for C = nn.LeastTiledNorm.) The factor takes three operations: the product with ClipMargin,
-// the sum, and the quotient. Each is wrong by at most u. So
+// for the clipping norms that they allow, because ClipFactor needs the same. (Networks lose most if matrix tiles, AMX
+// instructions, compute the sums: a length of 2^-65, which is ℓ = 2.8e-7 for the least C allowed with them,
+// nn.LeastTiledNorm.) The factor takes three operations: the product of n and ClipMargin = 1 + 2^-21, the sum with γ,
+// and the quotient. Each has a relative error of at most u. So
 //
 //	f·n·(1 + r) + ℓ·C ≤ C·(n(1 + r)(1 + 4u)/(n(1 + 2^-21) + γ) + ℓ) ≤ C
 //

@@ -68,9 +68,9 @@ var ErrDiverged = errors.New("training has diverged: not finite")
 const ClipMargin = 1 + 0x1p-21
 
 // ClipFactor returns the factor in (0, 1] by which a model must multiply a gradient of the given norm so that the
-// product is at most clip long, even after rounding. It is 1/max{1, norm/clip}, reduced by a relative 5e-7 if it is
-// below 1. ok is false if norm is NaN or above MaxNorm, which means that the training has diverged, or if clip is not
-// above 0.
+// product is at most clip long, even after rounding. It is 1/max{1, n/clip}, where n is norm times [ClipMargin], a
+// factor slightly above 1. ok is false if norm is NaN or above MaxNorm = 1.3e154, which means that the training has
+// diverged, or if clip is not above 0.
 func ClipFactor(norm, clip float64) (factor float64, ok bool) {
 	if !(norm <= MaxNorm && clip > 0) {
 		return 0, false

@@ -16,7 +16,8 @@ const (
 	SimpleF = "simpleF"
 )
 
-// Condition is one requirement of a theorem, and says whether a run meets it.
+// Condition is one requirement of a theorem, and says whether a run meets it (Met). Theorem is the name of the theorem,
+// such as [Main], and Name that of the requirement, such as "sigma".
 //
 // Margin says by how much the requirement is met, as a fraction. For a requirement value ≥ limit it is
 // value/limit - 1, and for value ≤ limit it is limit/value - 1. For example, 0.1 means that the condition is met

@@ -25,9 +25,9 @@ import (
 //
 // In Theorems Main and simpleF, the two forms have different constants γ, because the paper makes an algebra error
 // when it derives γ: see [RHS]. The printed γ is smaller, by 0.2 to 1.4 % in the paper's settings, so the theorem
-// asks for fewer rounds. The paper's proof supports only the corrected γ, so this program claims nothing with the
-// printed one, although another proof (in the source of this type) shows that the theorems are true with it, too. For
-// Lemma lemthree and Theorem thm1 see [Moment].
+// asks for fewer rounds. The paper's proof supports only the corrected γ. The theorems are true with the printed γ,
+// too, by another proof (in a comment above this type in its source file). But this program claims only what the
+// paper's proof supports, and therefore nothing with the printed γ. For Lemma lemthree and Theorem thm1 see [Moment].
 type Form string
 
 // These are the values of [Form]. Use Corrected, unless you want to reproduce the paper's numbers. Its constant γ is

@@ -8,12 +8,13 @@ import (
 	"proactivedp/dp"
 )
 
-// Moments summarises the T rounds of a run by a few averages of their sample rates q_i = s_i/N. The paper's Theorem
-// thm1 needs only these numbers, and not each rate. For j = 1, 2 and 3, the average Ŝ_j is
+// Moments summarises the T rounds of a run by a few averages of their sample rates. The paper's Theorem thm1 needs
+// only these numbers, and not each rate. For j = 1, 2 and 3, the average Ŝ_j is
 //
 //	Ŝ_j = (1/T)·Σ q_i^j/(1-q_i)^{j-1}
 //
-// Make one with [MomentsOfEvents]. It rounds Ŝ₂ and Ŝ₃ up, by the rounding error of their sums.
+// where q_i is the sample rate of round i: its batch size divided by the number of records. Make one with
+// [MomentsOfEvents]. It rounds Ŝ₂ and Ŝ₃ up, by the rounding error of their sums.
 type Moments struct {
 	Rounds  float64 // number of rounds T
 	MaxRate float64 // largest sample rate max q_i, in (0, 1)

@@ -30,9 +30,9 @@ func C(r, rho, rhoHat, x float64) float64 {
 // R returns the constant r of the paper's Theorem thm1 for noise multiplier σ (sigma), to pass to [C]. A larger r
 // means that the theorem requires more noise, because r stands for the term with q³ in the paper's bound on the moments
 // of a round (see [Moment]). For the form Corrected r is 0, because that form does without the term. For Printed, r
-// depends on the theorem's constant r₀, for which R takes the least value that the theorem allows, σ·MaxRate. With q =
-// MaxRate, the result is meaningful only if u₀ = 2√q/(1−q) and u₁ = u₀·e/σ are below 1; [Moments.Conditions] checks
-// that.
+// depends on the theorem's constant r₀, for which R takes the least value that the theorem allows, σ·MaxRate. The
+// result for Printed is meaningful only if u₀ and u₁ are below 1, which [Moments.Conditions] checks. Here u₀ is
+// 2√q/(1−q), u₁ is u₀·e/σ, and q is MaxRate, the largest sample rate.
 func (m Moments) R(form Form, sigma float64) float64 {
 	if form == Corrected {
 		return 0
@@ -67,10 +67,10 @@ func (m Moments) c0(r, eps float64) float64 {
 //	ε ≥ 2·ln(1/δ)/(σ²-2)  and  σ²ε² ≥ 4V(ε+ln(1/δ)),  V = TŜ₂ = Σq_i²/(1-q_i)
 //
 // If all conditions of Corrected hold, the rounds are (ε, δ)-differentially private under add-or-remove adjacency and
-// Poisson sampling. (The proof needs [Moment] only for orders λ ≤ σ²-1, which its form Corrected covers.) If only r0
-// fails, count the rounds with the smaller noise multiplier 1/(e·max q_i), as [Moments.MinEpsilon] does. This is
-// correct, because the noise above it is post-processing. σ must be in [0.1, 1e20], ε in [1e-60, 1e30] and δ in
-// [MinDelta, 1).
+// Poisson sampling. (The proof bounds moments by the corrected form of [Moment], only for orders λ ≤ σ²-1, where this
+// form holds.) If only r0 fails, count the rounds with the smaller noise multiplier 1/(e·max q_i), as
+// [Moments.MinEpsilon] does. This is correct, because more noise never costs more privacy. σ must be in [0.1, 1e20], ε
+// in [1e-60, 1e30] and δ in [MinDelta, 1).
 func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, error) {
 	if err := errors.Join(form.check(), m.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxFreeSigma),
 		checkEpsilon(eps), checkDelta(delta)); err != nil {
@@ -95,9 +95,10 @@ func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, 
 }
 
 // MinEpsilon returns the smallest ε, rounded up by a relative 1e-9 at most, that the paper's Theorem thm1 proves for
-// rounds with these moments: the least one for which all of [Moments.Conditions] hold at δ in [MinDelta, 1). The
-// noise multiplier is σ, or 1/(e·max q_i) if that is less, where q_i are the sample rates. For Corrected, the result
-// is the larger of
+// rounds with these moments: the least one for which all of [Moments.Conditions] hold at δ in [MinDelta, 1). Let q_i
+// be the sample rates. If the noise multiplier σ is above 1/(e·max q_i), the rounds are counted with 1/(e·max q_i) in
+// place of σ, because the condition r0 allows no more. (More noise never costs more privacy.) For Corrected, the
+// result is the larger of
 //
 //	2L/(σ²-2)  and  (2V + 2√(V² + σ²VL))/σ²,  L = ln(1/δ), V = Σq_i²/(1-q_i)
 //
@@ -126,9 +127,10 @@ func (m Moments) MinEpsilon(form Form, sigma, delta float64) (float64, error) {
 
 // LeastDelta returns the smallest δ that the paper's Theorem thm1 proves for rounds with these moments at a given ε
 // in [1e-60, 1e30]: the least one for which all of [Moments.Conditions] hold. It is given by ln(1/δ) = c₀σ²ε²/(4V) -
-// ε, with c₀ of [Moments.Conditions] and V = Σq_i²/(1-q_i). It is rounded up, and at least MinDelta. As in
-// [Moments.MinEpsilon], the noise multiplier is σ, or 1/(e·max q_i) if that is less. The error wraps
-// dp.ErrNotCovered if no such δ below 1 exists, or if σ or ε is outside the ranges of [Accountant].
+// ε, with c₀ of [Moments.Conditions] and V = Σq_i²/(1-q_i), where q_i is the sample rate of round i. It is rounded
+// up, and at least MinDelta. If σ is above 1/(e·max q_i), the rounds are counted with 1/(e·max q_i) in place of σ, for
+// the reason given at [Moments.MinEpsilon]. The error wraps dp.ErrNotCovered if no such δ below 1 exists, or if σ or ε
+// is outside the ranges of [Accountant].
 func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 	of := askedEpsilon(eps)
 	sigma, err := m.usable(form, sigma, of)

@@ -23,8 +23,8 @@ import (
 // Bound is then a dp.Approximation. It may underestimate ε (Gopi, Lee, Wutschitz, "Numerical Composition of
 // Differential Privacy", NeurIPS 2021, show by how much).
 //
-// Shuffled batches are accounted for as Gaussian rounds without amplification, which cost at least
-// as much; see [dp.Unamplified]. The Bound is then dp.Upper.
+// Shuffled batches (under zero-out or replace-one adjacency) are accounted for as one Gaussian round on all records
+// for each epoch. That costs at least as much as the shuffled batches, see [dp.Unamplified], so the Bound is dp.Upper.
 //
 // All events must have the same sampling and adjacency. The error wraps dp.ErrNotCovered if two events differ in one of
 // the two, or if the combination of sampling and adjacency is not named above. It also does so if there are no events,

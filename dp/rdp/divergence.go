@@ -8,15 +8,16 @@ import (
 )
 
 // Divergence returns the Rényi divergence of one round of DP-SGD, of order alpha in (1, 1e10], with sample rate q in
-// (0, 1] and noise multiplier sigma. It is the divergence between the releases of two neighbouring data sets that are
-// worst. Divergences of rounds add up, and [Epsilon] converts the sum to ε. The relative error is 1e-11, and the
-// result is not rounded up. The error wraps dp.ErrNotCovered for what [Accountant] does not cover.
+// (0, 1] and noise multiplier sigma. It is the largest divergence between the releases of two neighbouring data sets
+// or, under fixed-size sampling, an upper bound on it. Divergences of rounds add up, and [Epsilon] converts the sum to
+// ε. The relative error is 1e-11, and the result is not rounded up. The error wraps dp.ErrNotCovered for what
+// [Accountant] does not cover.
 //
-// The result is the divergence of a dominating pair, two distributions that are at least as far apart as
-// the releases of any neighbours; the package comment lists these pairs. Under Poisson sampling, some
-// neighbours have exactly this pair, so the result is exact. Under fixed-size sampling, the pair has the exact δ of a
-// single round at every ε ≥ 0. But no neighbours have this pair itself, so the result is only an upper bound on their
-// divergence.
+// The result is the divergence of a dominating pair, two distributions that are at least as far apart as the releases
+// of any neighbours; the package comment lists these pairs. Under Poisson sampling, the releases of some neighbours
+// have exactly these two distributions, so the result is exact. Under fixed-size sampling, the pair gives the exact δ
+// of a single round at every ε ≥ 0. But the releases of no neighbours have these two distributions, so their
+// divergence may be smaller than the result.
 func Divergence(sampling dp.Sampling, adjacency dp.Adjacency, q, sigma, alpha float64) (float64, error) {
 	// Proof that the pair of Poisson sampling under replace-one adjacency dominates.
 	//

@@ -131,11 +131,11 @@ var ErrBudgetSpent = errors.New("budget spent")
 // If several clients hold a record, all of them share one filter, and every round of each client must pass
 // it before it is released.
 //
-// Rounds with another mechanism, for example another σ, must have new noise, because the same noise in two releases
-// can be subtracted. Begin a new run for them, with another run number of the same seed (see rng.Root.ForRun) or with
-// another seed. If two events name the same run of the same seed or secret as the source of their noise, but have
-// different mechanisms, the filter refuses the second one. Events that do not name their noise are assumed to have
-// independent noise.
+// If rounds have a different mechanism than earlier ones, for example a different σ, they must have new noise,
+// because noise that is the same in two releases can be subtracted. Begin a new run for these rounds, with another
+// run number of the same seed (see rng.Root.ForRun) or with another seed. If two events name the same run of the same
+// seed or secret as the source of their noise, but have different mechanisms, the filter refuses the second one.
+// Events that do not name their noise are assumed to have independent noise.
 //
 // Make a Filter with [NewFilter]. Methods of any other Filter return an error or panic. A Filter is not
 // safe for concurrent use.
@@ -170,7 +170,8 @@ func (f *Filter) Limits() Limits {
 
 // Needs returns the least ε at which a filter with the same δ and orders would have let through all rounds so far;
 // see [Limits.Needs]. It is 0 before the first round. Use it to show how much of the filter's ε is used. It is not a
-// guarantee for the rounds so far; for that see [Filter.Guarantee].
+// guarantee for the rounds so far, because they may have been chosen from earlier results: then only an ε that was
+// fixed before the first round is proved. [Filter.Guarantee] returns it.
 func (f *Filter) Needs() float64 {
 	if f.kind.Sampling == "" {
 		return 0

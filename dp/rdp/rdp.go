@@ -1,7 +1,8 @@
 // Package rdp computes the privacy cost of DP-SGD by Rényi differential privacy (Mironov, "Rényi Differential
-// Privacy", CSF 2017). For a round, it computes the exact Rényi divergence of any real order between the releases of
-// the worst two neighbouring data sets. Divergences add up over rounds, and the [Accountant] converts the sum to ε at
-// the best order. The package also has a [Filter]: a privacy budget for rounds that are chosen from earlier results.
+// Privacy", CSF 2017). For a round, it computes the Rényi divergence of any real order between the releases of the
+// worst two neighbouring data sets: exactly for Poisson sampling, and an upper bound for fixed-size samples.
+// Divergences add up over rounds, and the [Accountant] converts the sum to ε at the best order. The package also has
+// a [Filter]: a privacy budget for rounds that are chosen from earlier results.
 //
 // To begin, ask the zero [Accountant] for the ε of rounds that were fixed beforehand. If rounds are chosen
 // by earlier results, use a [Filter]. [Divergence] is the divergence of one round at one order. [Epsilon]
@@ -53,9 +54,9 @@ const (
 //
 // It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples under
 // replace-one. It also covers releases that are not rounds (dp.Other), alone or together with rounds. All events
-// must have the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered if
-// events differ in them or have another pair of sampling and adjacency, if there are no events, if σ is outside
-// [MinSigma, MaxSigma], and if q is below MinRate.
+// must have the same sampling and the same adjacency, but their sample rates q and noise multipliers σ may differ. The
+// error wraps dp.ErrNotCovered if events differ in sampling or adjacency, if they have a pair of the two that is not
+// named above, if there are no events, if σ is outside [MinSigma, MaxSigma], or if q is below MinRate.
 //
 // If there are more than 768 different rounds, similar rounds are grouped, and each round of a group is counted with
 // the same upper bound. This overstates the cost. In one measurement, with rates that differ by a factor of 16 and

@@ -14,11 +14,12 @@ const (
 	Approximation Side = "approximation" // the curve may lie on either side of the true one: no guarantee
 )
 
-// Label names a curve and says where it comes from: the accountant that proves it, and the adjacency and sampling of
-// the rounds. These are empty if the curve is not computed from rounds, like that of a given (ε, δ).
+// Label names a curve, and says on which side of the true curve it lies (Side), which accountant proves it, and which
+// adjacency and sampling the rounds have. The last three are empty if the curve is not computed from rounds, like that
+// of a given (ε, δ).
 type Label struct {
 	Name       string       `json:"name"`
-	Side       Side         `json:"side"`
+	Side       Side         `json:"side"` // whether the curve is exact, a Lower or an Upper bound, or an Approximation
 	Accountant string       `json:"accountant,omitempty"`
 	Adjacency  dp.Adjacency `json:"adjacency,omitempty"`
 	Sampling   dp.Sampling  `json:"sampling,omitempty"`
@@ -32,9 +33,9 @@ type Point struct {
 }
 
 // Curve holds points of a trade-off function, by increasing type I error α (an attacker's false-positive rate). If
-// its Side is Lower (a lower bound on the true curve), draw it in steps: between two points, only the β of the right
-// one is proved. A straight line between them may lie above the true curve, which is convex, and promise too much
-// privacy.
+// its Side is Lower (a lower bound on the true curve), draw it in steps: for an α between two points, only the type II
+// error β of the right point is proved. A straight line between the points may lie above the true curve, which is
+// convex, and promise too much privacy.
 type Curve struct {
 	Label
 	Points []Point `json:"points"`

@@ -64,8 +64,8 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 }
 
 // Profiler is an accountant that can return δ for many ε in one call, which is faster than one call for each ε; the
-// accountant of package pld is one. [Training] uses its method Profile, with epsilons in increasing order, and
-// otherwise calls Delta.
+// accountant of package pld is one. [Training] calls its method Profile once, with epsilons in increasing order. For an
+// accountant without this method, Training calls Delta for each ε.
 type Profiler interface {
 	Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error)
 }
