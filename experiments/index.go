@@ -242,8 +242,8 @@ func writeSummary(text *strings.Builder, findings []results.Finding, tables bool
 	}
 	text.WriteString("\nEach figure is a folder with a picture, the data of the picture (`data.csv`), and its settings (`manifest.json`), such\n" +
 		"as accountant, adjacency, sampling and δ. On this page, an accuracy is the mean over seeds ± one standard deviation.\n" +
-		"ε is for one record, and certified: the true ε is proved to be at most this number. If a statement compares several\n" +
-		"trainings, the table shows their largest ε.\n")
+		"In the tables below, ε is for one record, and certified: the true ε is proved to be at most this number. If a\n" +
+		"statement compares several trainings, the table shows their largest ε.\n")
 	if len(findings) > 0 {
 		text.WriteString("\n" + results.Rule + "\n")
 	}
