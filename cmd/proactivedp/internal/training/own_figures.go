@@ -93,8 +93,9 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 		seeds = cmp.Or(o.seedsOf(out, name), o.seedsOf(out, "own-"+name), seeds)
 	}
 	source := train.NewSource(d)
-	// Figures other than the ε sweep have the noise for UsualEpsilon.
-	if err := o.flags.ChooseOwn(cmd, source, seeds, true); err != nil {
+	open := o.flags.Open(cmd, 0)
+	open.Noise = true // figures other than the ε sweep have the noise for UsualEpsilon
+	if err := o.flags.ChooseOwn(cmd, source, seeds, open); err != nil {
 		return nil, nil, err
 	}
 	o.spec = o.flags.Spec
@@ -163,8 +164,9 @@ func (o *ownFigures) seedsOf(out, name string) int {
 }
 
 func (o *ownFigures) text(where *cli.DataFlags) string {
+	usual := cli.Repeatable(cli.OwnUsual(pool.Train)(o.spec.Model, o.spec.Data))
 	text := " --data " + message.Word(o.spec.Data) + " --model " + o.spec.Model +
-		" --public" + cli.FlagsText(o.spec, train.DefaultSpec(), "data", "model", "noise-multiplier") + where.Own.Text()
+		" --public" + cli.FlagsText(o.spec, usual, "data", "model", "noise-multiplier") + where.Own.Text()
 	if !slices.Equal(o.epsilons, experiments.OwnEpsilons) {
 		text += " --epsilons " + listText(o.epsilons)
 	}
