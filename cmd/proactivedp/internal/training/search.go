@@ -237,6 +237,8 @@ func (f *searchFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error 
 	spec.Train = f.train.Spec
 	if open.Noise {
 		spec.Sigmas[0] = spec.Train.NoiseMultiplier
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: σ = %v, the least for ε = %d; --noise-multiplier overrides this\n",
+			spec.Sigmas[0], train.UsualEpsilon)
 	}
 	if open.Schedule {
 		spec.Beta = []float64{0}
