@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -617,6 +618,10 @@ func (o *OwnFlags) constants(d *data.Dataset, c *table.Columns) (data.Affine, er
 		return m, nil
 	}
 	m, err := table.ReadConstants(o.normalise, d, c)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("--normalise = %s: no such file; it takes a file with the header column,low,high or "+
+			"column,mean,deviation, or bounds:LOW,HIGH, all of them public: nothing is computed from the records", o.normalise)
+	}
 	if err != nil {
 		return m, fmt.Errorf("--normalise: %w", err)
 	}
