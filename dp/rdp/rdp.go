@@ -243,7 +243,7 @@ const margin = 1e-9
 // supports. Orders up to 1e10 + 1 pass, too, because it is α-1 that is limited to 1e10.
 func CheckOrder(alpha float64) error {
 	if !(alpha > 1 && alpha <= 1+maxExcess) {
-		return fmt.Errorf("order = %v, must be in (1, %.0f]", alpha, 1+maxExcess)
+		return fmt.Errorf("order = %v, must be in (1, 1 + %g]", alpha, float64(maxExcess))
 	}
 	return nil
 }

@@ -31,10 +31,11 @@ func TestGuaranteeOfNoFilter(t *testing.T) {
 
 // The limit that the error prints is the exact one.
 func TestPrintedLimitOfOrders(t *testing.T) {
-	var limit float64
-	if _, err := fmt.Sscanf(CheckOrder(math.Inf(1)).Error(), "order = +Inf, must be in (1, %g]", &limit); err != nil {
+	var excess float64
+	if _, err := fmt.Sscanf(CheckOrder(math.Inf(1)).Error(), "order = +Inf, must be in (1, 1 + %g]", &excess); err != nil {
 		t.Fatal(err)
 	}
+	limit := 1 + excess
 	if err := CheckOrder(limit); err != nil {
 		t.Error(err)
 	}
