@@ -170,7 +170,7 @@ const LongRun = 1e12
 
 // patience is the time that a run may take before LongBar shows its progress. The amount of work alone cannot
 // decide this, because small models take a hundred times as long per unit of work as large networks.
-const patience, mayBeLong = 2 * time.Second, LongRun / 100
+const patience, mayBeLong = 2 * time.Second, LongRun / 1000
 
 // smallFile is the size, in bytes, of a file that is read at once.
 const smallFile = 8 << 20
