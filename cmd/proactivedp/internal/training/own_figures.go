@@ -15,6 +15,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/experiments"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
 	"proactivedp/internal/results"
 	"proactivedp/train"
@@ -81,6 +82,10 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 	}
 	if err := checkTrain(cmd, o.flags.Spec, o.flags.Spec.Validate(), 1); err != nil {
 		return nil, nil, err
+	}
+	if _, err := decimal.Count(o.flags.Spec.SampleSize); err != nil {
+		return nil, nil, cli.Usage(fmt.Errorf("--batch-size = %q, must be one number: the figures compare several around it",
+			o.flags.Spec.SampleSize))
 	}
 	d, err := where.LoadFor(cmd, o.flags.Spec)
 	if err != nil {
