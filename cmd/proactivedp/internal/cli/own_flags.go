@@ -229,8 +229,9 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 			name, kind.withArticle()))
 	}
 	if o.LabelMap != "" {
-		_, err := data.ParseLabels(o.LabelMap)
-		errs = append(errs, err)
+		if _, err := data.ParseLabels(o.LabelMap); err != nil {
+			errs = append(errs, errors.New(strings.ReplaceAll(err.Error(), "label map:", "--label-map:")))
+		}
 	}
 	return errors.Join(errs...)
 }
