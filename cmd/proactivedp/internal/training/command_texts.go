@@ -91,7 +91,11 @@ func utilityCommand(s pool.UtilitySpec, clips []float64) string {
 }
 
 func proposeCommand(r propose.Request, probe string, against float64) string {
-	usual := propose.DefaultRequest(pool.Train(r.Base.Model, r.Base.Data), r.Epsilon)
+	base := cli.OwnUsual(pool.Train)(r.Base.Model, r.Base.Data)
+	if cli.OwnFile(base.Data) {
+		base.Split = train.RecordSplit
+	}
+	usual := propose.DefaultRequest(base, r.Epsilon)
 	text := fmt.Sprintf("proactivedp propose --data %s --model %s", message.Word(r.Base.Data), r.Base.Model)
 	if r.Epsilon != 0 {
 		text += fmt.Sprintf(" --target-epsilon %v", r.Epsilon)

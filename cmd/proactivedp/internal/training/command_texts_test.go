@@ -132,6 +132,22 @@ func TestSettingsOfAFileAreStated(t *testing.T) {
 	}
 }
 
+// The command of proposals for a user's file has only flags of propose, and the number of clients even if it is the
+// paper's.
+func TestProposalsForAFileAreRepeated(t *testing.T) {
+	base := pool.Train("logreg", "my.csv")
+	base.SampleSize, base.Split = "1", train.RecordSplit
+	r := propose.DefaultRequest(base, 1)
+	const want = "proactivedp propose --data my.csv --model logreg --target-epsilon 1 --seeds 10 --count 5 --clients 5"
+	got := proposeCommand(r, "", 0)
+	if got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if err := newPropose().ParseFlags(strings.Fields(got)[2:]); err != nil {
+		t.Error(err)
+	}
+}
+
 // Names with blanks stand in the stated commands as a shell takes them.
 func TestStatedNamesAreQuoted(t *testing.T) {
 	const data, quoted = "my records.csv", "--data 'my records.csv' "
