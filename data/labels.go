@@ -237,7 +237,17 @@ func (l *Labels) Class(label string) (int32, error) {
 	if !isShort(label) {
 		return 0, fmt.Errorf("the label %w: %v", ErrLabel, l)
 	}
-	return 0, fmt.Errorf("label %q, %w: %v", label, ErrLabel, l)
+	way := ""
+	if isMissing(label) {
+		way = "; a record without a label must be removed from the file"
+	}
+	for c, name := range l.Names() {
+		if strings.EqualFold(name, label) {
+			way = fmt.Sprintf("; a map that has %s=%d and %s=%[2]d reads both", name, c, label)
+			break
+		}
+	}
+	return 0, fmt.Errorf("label %q, %w: %v%s", label, ErrLabel, l, way)
 }
 
 // isMissing reports whether a text stands for a missing label, as in files of pandas, R and UCI.

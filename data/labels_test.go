@@ -93,6 +93,31 @@ func TestParseLabels(t *testing.T) {
 	}
 }
 
+// The error for a label that is not listed says what helps, if that is known.
+func TestWaysOutForLabels(t *testing.T) {
+	l, err := ParseLabels("no,yes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for label, want := range map[string]string{
+		"":      "; a record without a label must be removed from the file",
+		"NA":    "; a record without a label must be removed from the file",
+		"Yes":   "; a map that has yes=1 and Yes=1 reads both",
+		"maybe": "--label-map gives: no, yes",
+	} {
+		if _, err := l.Class(label); !errors.Is(err, ErrLabel) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: %v, want %q at the end", label, err, want)
+		}
+	}
+	both, err := ParseLabels("no=0,yes=1,Yes=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := both.Class("Yes"); c != 1 || err != nil {
+		t.Errorf("the stated map: class %d, %v", c, err)
+	}
+}
+
 // The label * stands for all labels that are not listed, but not for an empty one. In quotes it is an
 // ordinary label.
 func TestOtherLabels(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/rng"
 )
 
@@ -76,9 +77,9 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 		if d.Note != "" { // for example that noisy bounds made all records equal
 			why += "; " + d.Note
 		}
-		return train, test, fmt.Errorf("the split by record puts %d rows of %s into the training set and %d into the test set, "+
-			"must be at least 1 (%s): use another --seed, more rows, or --test for a file of test rows", train.Len(), d.Name,
-			test.Len(), why)
+		return train, test, fmt.Errorf("the split by record puts %s of %s into the training set and %d into the test set, "+
+			"must be at least 1 (%s): use another --seed, more rows, or --test for a file of test rows",
+			decimal.Many(train.Len(), "row"), d.Name, test.Len(), why)
 	}
 	return train, test, nil
 }

@@ -81,7 +81,13 @@ func (f *figureConfig) price(ctx context.Context, series string, spec train.Spec
 	}
 	out := priced{Series: series, Train: spec, Privacy: privacy,
 		gradients: p.Config.Run().Computed * p.Config.Clients()}
-	if e := out.epsilon(); !(e > 0 && e <= math.MaxFloat64) {
+	e := out.epsilon()
+	if e == 0 {
+		return out, fmt.Errorf("%s: the certified ε is 0, because δ = %s alone covers what a record changes with σ = %s, so "+
+			"there is no ε to compare: give a larger --target-epsilon", series, decimal.Exactly(p.Delta),
+			decimal.Up(spec.NoiseMultiplier, 4))
+	}
+	if !(e > 0 && e <= math.MaxFloat64) {
 		return out, fmt.Errorf("%s: certified ε = %v, must be above 0 and finite to be shown on a logarithmic "+
 			"axis", series, e)
 	}

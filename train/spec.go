@@ -543,8 +543,11 @@ func (p *Prepared) finish(n int) error {
 	err := p.Config.Validate()
 	if p.Delta == 0 {
 		if p.Delta = 1 / float64(n); n < 2 {
-			err = errors.Join(err, fmt.Errorf("delta = 1/N = 1 for N = %d, must be below 1: give --delta or "+
-				"more records", n))
+			way := "give --delta or more records"
+			if p.Config.Clients() > 1 {
+				way = "give --delta, more records or fewer --clients"
+			}
+			err = errors.Join(err, fmt.Errorf("delta has no default if a client has %s: %s", decimal.Many(n, "record"), way))
 		}
 	}
 	return err

@@ -69,6 +69,9 @@ func ReadColumns(path string) (*Columns, error) {
 		return nil, fmt.Errorf("columns: %w", err)
 	}
 	c, err := ParseColumns(string(text))
+	if err == nil {
+		err = unused(c.patterns) // descriptions that models hold were made before this was checked
+	}
 	if err != nil {
 		return nil, fmt.Errorf("columns %s: %w", path, err)
 	}

@@ -357,3 +357,19 @@ func TestIgnoring(t *testing.T) {
 		}
 	}
 }
+
+// A line that no column can need, because an earlier pattern takes all of its columns, is refused in a file: its author
+// expects it to count. Models that hold such a description are still read.
+func TestUnusedPatterns(t *testing.T) {
+	const text = "column,kind,values\npay_*,number,0\npay_amt*,log,\n"
+	if _, err := ParseColumns(text); err != nil {
+		t.Errorf("of a model: %v", err)
+	}
+	_, err := ReadColumns(written(t, "c.csv", text))
+	if err == nil || !strings.Contains(err.Error(), `the line for "pay_amt*" is not used, because the line for "pay_*" comes first`) {
+		t.Errorf("of a file: %v", err)
+	}
+	if _, err := ReadColumns(written(t, "c.csv", "column,kind,values\npay_amt*,log,\npay_*,number,0\n*,number,1\n")); err != nil {
+		t.Errorf("the narrow one first: %v", err)
+	}
+}

@@ -65,7 +65,24 @@ func (a affine) missing(d *data.Dataset) []error {
 			errs = append(errs, fmt.Errorf("column %s has no constants", d.ColumnName(j)))
 		}
 	}
+	if len(errs) > 0 {
+		errs = append(errs, errors.New("a line for the column * gives constants to all columns without a line; "+
+			"--columns leaves out columns that are ignored"))
+	}
 	return errs
+}
+
+// unused returns an error if a pattern counts for no column, because an earlier one matches all columns that it matches.
+func unused(patterns []string) error {
+	for i, later := range patterns {
+		for _, first := range patterns[:i] {
+			if fits(first, later) {
+				return fmt.Errorf("the line for %q is not used, because the line for %q comes first and matches the same columns: "+
+					"put it before that line", later, first)
+			}
+		}
+	}
+	return nil
 }
 
 // maxConstants is the largest size of a file of constants, in bytes.
@@ -107,6 +124,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 	m, places := newAffine(d.Features), placesOf(d)
 	var errs []error
 	var later []func() // for columns that no other line gives
+	var patterns []string
 	for {
 		if len(errs) == maxFaults {
 			errs = append(errs, fmt.Errorf("errors in %d lines: the rest was not read", maxFaults))
@@ -163,6 +181,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 			errs = append(errs, fmt.Errorf("line %d: column %q is none of the %d%s%s", line, row[0], d.Features, named,
 				meant(row[0], d.Columns)))
 		case pattern != "":
+			patterns = append(patterns, pattern)
 			later = append(later, func() {
 				for _, j := range columns {
 					if m.known[j] || c.Is01(d, j) {
@@ -182,6 +201,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 			}
 		}
 	}
+	errs = append(errs, unused(patterns))
 	for _, set := range later {
 		set()
 	}
@@ -190,10 +210,10 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 			m.bound(j, 0, 1)
 		}
 	}
-	if len(errs) == 0 {
-		errs = m.missing(d)
+	if err := errors.Join(errs...); err != nil {
+		return m.Affine, err
 	}
-	return m.Affine, errors.Join(errs...)
+	return m.Affine, errors.Join(m.missing(d)...)
 }
 
 // trim removes the blanks around fields, because fields of records have none.

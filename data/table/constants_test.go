@@ -46,17 +46,19 @@ func TestReadConstants(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	for text, want := range map[string]string{
-		"":                                   "the file is empty",
-		"column,low\n":                       "header",
-		"column,low,high\n":                  "column \"length\" has no constants\ncolumn \"width\" has no constants",
-		"column,low,high\nwidth,0,1\n":       `column "length" has no constants`,
-		"column,low,high\nx,0,1\n":           `line 2: column "x" is none of the 2`,
-		"column,low,high\nWidth,0,1\n":       `line 2: column "Width" is none of the 2: did you mean "width"?`,
-		"column,low,high\n1,0,1\n":           `line 2: column "1" is none of the 2, which have names`,
-		"column,low,high\nwidth,1,1\n":       "line 2: column \"width\": \"1\" and \"1\", must be finite",
-		"column,low,high\nwidth,NaN,1\n":     "line 2: column \"width\": \"NaN\" and \"1\", must be finite",
-		"column,mean,deviation\nwidth,1,0\n": "line 2: column \"width\": \"1\" and \"0\", must be finite",
-		"column,mean,deviation\nwidth,1\n":   "wrong number of fields",
+		"":                             "the file is empty",
+		"column,low\n":                 "header",
+		"column,low,high\n":            "column \"length\" has no constants\ncolumn \"width\" has no constants",
+		"column,low,high\nwidth,0,1\n": `column "length" has no constants`,
+		"column,low,high\nw*,0,1\n*,0,9\nwi*h,0,2\n":          `the line for "wi*h" is not used, because the line for "w*" comes first`,
+		"column,low,high\n*,0,9\nwi*,0,2\n":                   `the line for "wi*" is not used, because the line for "*" comes first`,
+		"column,low,high\nx,0,1\n":                            `line 2: column "x" is none of the 2`,
+		"column,low,high\nWidth,0,1\n":                        `line 2: column "Width" is none of the 2: did you mean "width"?`,
+		"column,low,high\n1,0,1\n":                            `line 2: column "1" is none of the 2, which have names`,
+		"column,low,high\nwidth,1,1\n":                        "line 2: column \"width\": \"1\" and \"1\", must be finite",
+		"column,low,high\nwidth,NaN,1\n":                      "line 2: column \"width\": \"NaN\" and \"1\", must be finite",
+		"column,mean,deviation\nwidth,1,0\n":                  "line 2: column \"width\": \"1\" and \"0\", must be finite",
+		"column,mean,deviation\nwidth,1\n":                    "wrong number of fields",
 		"column,low,high\nwidth,0,1\nwidth,0,1\nlength,0,1\n": `line 3: column "width" occurs twice`,
 	} {
 		_, err := ReadConstants(written(t, "c.csv", text), d, nil)

@@ -382,6 +382,35 @@ func TestGroupsThatAreNearlyAlwaysDrawn(t *testing.T) {
 	}
 }
 
+// Numbers of records that a cell leaves out have less than e^-80 of the density of the likeliest, at both ends of a cell
+// of the greatest width. The likeliest is not 0, whose part gives no weight to the ends of the cell.
+func TestRecordsNearACell(t *testing.T) {
+	for _, c := range []crowd{newCrowd(1000, 0.9, 40), newCrowd(1000, 1e-4, 3), newCrowd(100, 1-1e-7, 1.5), newCrowd(300, 0.5, 9), newCrowd(1, 0.3, 1)} {
+		width, left := steepestLoss*c.sigma*c.sigma/float64(c.k), 0
+		for x := -10 * c.sigma; x < float64(c.k)+10*c.sigma; x += c.sigma {
+			from, to := c.near(x)
+			for _, at := range []float64{x - width/2, x + width/2} {
+				part := func(j int) float64 { return c.logB[j] - (at-float64(j))*(at-float64(j))/(2*c.sigma*c.sigma) }
+				top := math.Inf(-1)
+				for j := 1; j <= c.k; j++ {
+					top = max(top, part(j))
+				}
+				for j := range c.logB {
+					if j >= from && j <= to {
+						continue
+					}
+					if left++; part(j) > top-80 {
+						t.Fatalf("k = %d, q = %v, σ = %v: %d at %v is left out, with e^%v of the likeliest", c.k, c.q, c.sigma, j, at, part(j)-top)
+					}
+				}
+			}
+		}
+		if c.k >= 300 && left == 0 {
+			t.Errorf("k = %d, q = %v, σ = %v: nothing is left out", c.k, c.q, c.sigma)
+		}
+	}
+}
+
 // Fixed-size samples cost at least what Poisson samples cost that change a sum by as much: the ends are
 // close where the noise is small, and they differ by a factor of at most 2.1 in the settings of the
 // prototype.

@@ -239,11 +239,11 @@ func (r release) totalVariation() float64 {
 // largest error of the quadrature that was observed.
 const margin = 1e-9
 
-// CheckOrder returns an error unless the Rényi order α is in (1, 1e10], the range of orders that this package
-// supports. Orders up to 1e10 + 1 pass, too, because it is α-1 that is limited to 1e10.
+// CheckOrder returns an error unless the Rényi order α is in (1, 1 + 1e10], the range of orders that this package
+// supports.
 func CheckOrder(alpha float64) error {
 	if !(alpha > 1 && alpha <= 1+maxExcess) {
-		return fmt.Errorf("order = %v, must be in (1, %g]", alpha, float64(maxExcess))
+		return fmt.Errorf("order = %v, must be in (1, 1 + %g]", alpha, float64(maxExcess))
 	}
 	return nil
 }

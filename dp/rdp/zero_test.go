@@ -1,6 +1,8 @@
 package rdp
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
 	"proactivedp/internal/testkit"
@@ -25,4 +27,19 @@ func TestGuaranteeOfNoFilter(t *testing.T) {
 		}
 	}()
 	new(Filter).Guarantee()
+}
+
+// The limit that the error prints is the exact one.
+func TestPrintedLimitOfOrders(t *testing.T) {
+	var excess float64
+	if _, err := fmt.Sscanf(CheckOrder(math.Inf(1)).Error(), "order = +Inf, must be in (1, 1 + %g]", &excess); err != nil {
+		t.Fatal(err)
+	}
+	limit := 1 + excess
+	if err := CheckOrder(limit); err != nil {
+		t.Error(err)
+	}
+	if CheckOrder(math.Nextafter(limit, math.Inf(1))) == nil {
+		t.Errorf("an order above the printed limit, %v, is accepted", limit)
+	}
 }

@@ -154,6 +154,9 @@ func (a *array) numbers(f form, saturate bool, to []float32) error {
 		}
 		return nil
 	})
+	if len(faults) > 0 {
+		faults = append(faults, errors.New("np.nan_to_num(x, nan=0) replaces missing numbers by 0 before the file is saved"))
+	}
 	return errors.Join(append(faults, err)...)
 }
 

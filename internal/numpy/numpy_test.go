@@ -380,7 +380,8 @@ func TestFaultsAreNamed(t *testing.T) {
 	for want, a := range map[string]testkit.Array{
 		"x: row 1: column 2: must be a finite number in the range of float32\n" +
 			"x: row 2: column 1: must be": testkit.Of("<f4", []int{3, 2}, 1, nan, inf, nan, 2, inf),
-		"x: row 3: column 2: must be a finite": testkit.Of("<f8", []int{3, 2}, 1, 2, 3, 4, 5, -3.5e38),
+		"float32\nnp.nan_to_num(x, nan=0) replaces missing": testkit.Of("<f4", []int{3, 1}, nan, 1, 2),
+		"x: row 3: column 2: must be a finite":              testkit.Of("<f8", []int{3, 2}, 1, 2, 3, 4, 5, -3.5e38),
 		"x: row 1: column 1: must be": {Descr: "<f2", Shape: []int{3, 1},
 			Content: []byte{1, 0x7c, 0, 0, 0, 0}},
 		"x: row 2: column 1: must be": testkit.Of("|b1", []int{3, 1}, 0, 2, uint8(1)),

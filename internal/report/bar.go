@@ -13,8 +13,8 @@ import (
 )
 
 // Bar shows the progress of a piece of work. On a terminal it is a bar with the remaining time. Elsewhere, for
-// example in a log, it is a line for each tenth of the work; if the work ends within a second, only the end gets a
-// line. On a [Screen] that writes JSON it is an event at most once a second. Several goroutines may use a Bar at the
+// example in a log, it is a line for each tenth of the work, and one more after two seconds if the first tenth takes
+// longer; if the work ends within a second, only the end gets a line. On a [Screen] that writes JSON it is an event at most once a second. Several goroutines may use a Bar at the
 // same time.
 type Bar struct {
 	bar *progressbar.ProgressBar // nil unless on a terminal
@@ -25,6 +25,7 @@ type Bar struct {
 	work   int64 // at most 0: unknown
 	done   int64
 	tenths int64 // number of tenths that were printed
+	began  bool  // a line was printed before the first tenth
 	start  time.Time
 	late   bool    // nothing is shown before patience
 	events *Screen // nil unless progress is shown as events
@@ -105,16 +106,18 @@ func (b *Bar) set(done int64) {
 		return
 	}
 	tenths := int64(10 * (float64(done) / float64(b.work)))
-	if tenths <= b.tenths {
-		return
-	}
 	took := time.Since(b.start)
-	if took < time.Second && tenths < 10 || b.late && took < patience {
+	early := !b.began && b.tenths == 0 && done > 0 && took >= patience
+	if tenths <= b.tenths && !early || took < time.Second && tenths < 10 || b.late && took < patience {
 		return
 	}
-	b.tenths = tenths
+	percent := 10 * tenths
+	if tenths == 0 {
+		percent = int64(100 * (float64(done) / float64(b.work)))
+	}
+	b.tenths, b.began = tenths, true
 	left := b.left(took)
-	fmt.Fprintf(b.w, "%s: %d %% after %v", b.what, 10*tenths, took.Round(time.Second))
+	fmt.Fprintf(b.w, "%s: %d %% after %v", b.what, percent, took.Round(time.Second))
 	if left > 0 {
 		fmt.Fprintf(b.w, ", about %v left", left.Round(time.Second))
 	}
@@ -167,7 +170,7 @@ const LongRun = 1e12
 
 // patience is the time that a run may take before LongBar shows its progress. The amount of work alone cannot
 // decide this, because small models take a hundred times as long per unit of work as large networks.
-const patience, mayBeLong = 2 * time.Second, LongRun / 100
+const patience, mayBeLong = 2 * time.Second, LongRun / 1000
 
 // smallFile is the size, in bytes, of a file that is read at once.
 const smallFile = 8 << 20

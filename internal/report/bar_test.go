@@ -63,6 +63,22 @@ func TestLogOfAShortWork(t *testing.T) {
 	})
 }
 
+// If the first tenth takes more than two seconds, there is one line before it.
+func TestLogOfASlowBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		bar := NewBar(&log, "proxies", 100)
+		for range 12 {
+			time.Sleep(time.Second)
+			bar.Add(1)
+		}
+		want := "proxies: 2 % after 2s, about 1m38s left\nproxies: 10 % after 10s, about 1m30s left\n"
+		if log.String() != want {
+			t.Errorf("the log is %q, want %q", &log, want)
+		}
+	})
+}
+
 // A tenth that is stepped over has no line, and bytes of an unknown number none.
 func TestLogOfLongSteps(t *testing.T) {
 	synctest.Test(t, logOfLongSteps)

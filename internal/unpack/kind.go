@@ -3,6 +3,7 @@ package unpack
 import (
 	"bytes"
 	"encoding/binary"
+	"hash/crc32"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,12 +22,20 @@ const (
 	Binary  Kind = "a binary file"
 )
 
-const pickle, arff, jsonText Kind = "a pickle of Python", "an ARFF file", "JSON"
+const (
+	pickle      Kind = "a pickle of Python"
+	arff        Kind = "an ARFF file"
+	jsonText    Kind = "JSON"
+	records     Kind = "a file of TensorFlow (TFRecord)"
+	safetensors Kind = "a safetensors file"
+)
 
 // These are ways out of kinds of text that begin in several ways.
 const (
 	weka  = `sed '1,/^@data/Id; /^%/d' FILE > FILE.csv writes the rows, for --no-header; the @attribute lines name the columns`
 	lines = `pandas.read_json("FILE").to_csv("FILE.csv", index=False) writes a CSV file, with lines=True for an object in each line`
+	stata = `pandas.read_stata("FILE").to_csv("FILE.csv", index=False) writes a CSV file`
+	spss  = `pandas.read_spss("FILE").to_csv("FILE.csv", index=False) writes a CSV file`
 	rdata = `load("FILE") and write.csv(name, "FILE.csv", row.names=FALSE) write a CSV file`
 	page  = "download the file that the page links to"
 )
@@ -37,7 +46,8 @@ var known = []struct {
 	kind   Kind
 	advice string
 }{
-	{"\x89HDF\r\n\x1a\n", "an HDF5 file", `np.savez("FILE.npz", x=np.array(file["x"]), y=np.array(file["y"])) saves its arrays`},
+	{"\x89HDF\r\n\x1a\n", "an HDF5 file", `f = h5py.File("FILE"); np.savez("FILE.npz", x=np.array(f["x"]), y=np.array(f["y"])) ` +
+		`saves its arrays; pandas.read_hdf("FILE").to_csv("FILE.csv", index=False) writes a table of pandas as a CSV file`},
 	{"PAR1", "a Parquet file", `pandas.read_parquet("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
 	{"ARROW1", "an Arrow file", `pandas.read_feather("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
 	{"\xff\xff\xff\xff", "a stream of Arrow", `datasets.Dataset.from_file("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
@@ -48,8 +58,10 @@ var known = []struct {
 	{strings.Repeat("\x00", 12) + "\xc2\xea\x81\x60", "a SAS file (.sas7bdat)", `pandas.read_sas("FILE", format="sas7bdat", ` +
 		`encoding="utf-8").to_csv("FILE.csv", index=False) writes a CSV file`},
 	{"HEADER RECORD*******", "a SAS file (.xpt)", `pandas.read_sas("FILE", format="xport").to_csv("FILE.csv", index=False) writes a CSV file`},
-	{"<stata_dta>", "a Stata file", `pandas.read_stata("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
-	{"$FL2@(#)", "an SPSS file", `pandas.read_spss("FILE").to_csv("FILE.csv", index=False) writes a CSV file`},
+	{"<stata_dta>", "a Stata file", stata}, // and of versions before 13, such as pandas writes: version, byte order, 1, 0
+	{"\x71\x01\x01\x00", "a Stata file", stata}, {"\x72\x01\x01\x00", "a Stata file", stata}, {"\x73\x01\x01\x00", "a Stata file", stata},
+	{"\x71\x02\x01\x00", "a Stata file", stata}, {"\x72\x02\x01\x00", "a Stata file", stata}, {"\x73\x02\x01\x00", "a Stata file", stata},
+	{"$FL2@(#)", "an SPSS file", spss}, {"$FL3@(#)", "an SPSS file", spss},
 	{"X\n\x00\x00\x00", "a file of R (.rds)", `write.csv(readRDS("FILE"), "FILE.csv", row.names=FALSE) writes a CSV file`},
 	{"RDX2\n", "a file of R (.RData)", rdata}, {"RDX3\n", "a file of R (.RData)", rdata},
 	{"SQLite format 3\x00", "an SQLite database", `sqlite3 -header -csv FILE "SELECT * FROM table" > FILE.csv writes a table`},
@@ -97,7 +109,9 @@ var advices = map[Kind]string{
 	Binary:          "write the data as CSV, LIBSVM or .npz (text in UTF-16 must be UTF-8)",
 	arff:            weka,
 	jsonText:        lines,
-	pickle:          `this program never executes one: np.savez("FILE.npz", x=features, y=labels) saves arrays`,
+	pickle:          `this program never executes one: np.savez("FILE.npz", x=features, y=labels) saves arrays, and to_csv("FILE.csv", index=False) a table of pandas`,
+	records:         `np.savez("FILE.npz", x=features, y=labels) saves the arrays that tf.data.TFRecordDataset("FILE") gives`,
+	safetensors:     `f = safetensors.numpy.load_file("FILE"); np.savez("FILE.npz", x=f["x"], y=f["y"]) saves its arrays`,
 	"a tar archive": "tar -xf FILE unpacks it",
 }
 
@@ -132,6 +146,10 @@ func Recognise(start []byte) Kind {
 		return IDX
 	case isPickle(start):
 		return pickle
+	case isTFRecord(start):
+		return records
+	case isSafetensors(start):
+		return safetensors
 	case len(start) > 262 && bytes.HasPrefix(start[257:], []byte("ustar")):
 		return "a tar archive"
 	case isARFF(start):
@@ -191,6 +209,21 @@ func zipKind(start []byte) Kind {
 func isIDX(start []byte) bool {
 	return len(start) >= 8 && start[0] == 0 && start[1] == 0 && bytes.IndexByte([]byte{8, 9, 11, 12, 13, 14}, start[2]) >= 0 &&
 		start[3] >= 1 && start[3] <= 8
+}
+
+// isTFRecord reports whether a file begins with the length of a record, 8 bytes, and the masked CRC-32C of this length
+// (TFRecords format details, in the guide of TensorFlow).
+func isTFRecord(start []byte) bool {
+	if len(start) < 12 {
+		return false
+	}
+	crc := crc32.Checksum(start[:8], crc32.MakeTable(crc32.Castagnoli))
+	return binary.LittleEndian.Uint32(start[8:]) == (crc>>15|crc<<17)+0xa282ead8
+}
+
+// isSafetensors reports whether a file begins with the length of a header, 8 bytes, and the header's JSON.
+func isSafetensors(start []byte) bool {
+	return len(start) > 10 && start[5] == 0 && start[6] == 0 && start[7] == 0 && string(start[8:10]) == `{"`
 }
 
 // isPickle reports whether a file begins as a pickle: that of protocol 2 or later begins with PROTO and

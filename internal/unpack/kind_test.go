@@ -31,7 +31,7 @@ func zipOf(t *testing.T, name string) string {
 	return out.String()
 }
 
-// 52 files: 43 of kinds that are not read, and 9 texts.
+// 58 files: 49 of kinds that are not read, and 9 texts.
 func TestRecognise(t *testing.T) {
 	tar := make([]byte, 512)
 	copy(tar, "data.csv")
@@ -74,7 +74,12 @@ func TestRecognise(t *testing.T) {
 		strings.Repeat("\x00", 12) + "\xc2\xea\x81\x60\xb3\x14\x11\xcf": "a SAS file (.sas7bdat)",
 		"HEADER RECORD*******LIBRARY HEADER":                            "a SAS file (.xpt)",
 		"<stata_dta><header><release>118":                               "a Stata file",
+		"\x72\x02\x01\x00\x03\x00":                                      "a Stata file", // pandas.DataFrame.to_stata
+		"\x73\x01\x01\x00\x00\x03":                                      "a Stata file",
 		"$FL2@(#) SPSS DATA FILE":                                       "an SPSS file",
+		"$FL3@(#) SPSS DATA FILE":                                       "an SPSS file",
+		"\x60\x00\x00\x00\x00\x00\x00\x00{\"x\":{\"dtype\"":             "a safetensors file",
+		"\x0d\x00\x00\x00\x00\x00\x00\x00\x3c\x37\xb8\x34\x0a\x0b":      "a file of TensorFlow (TFRecord)",
 		"X\n\x00\x00\x00\x03\x00\x04":                                   "a file of R (.rds)",
 		"RDX3\nX\n":                                                     "a file of R (.RData)",
 		"<!DOCTYPE html>\n":                                             "a web page (HTML)",

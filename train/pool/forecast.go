@@ -42,12 +42,18 @@ func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
 		if err != nil {
 			return f, err
 		}
-		rate, err := c.rate(ctx, rates)
+		spec, err := c.train()
+		if err != nil {
+			return f, err
+		}
+		rate, err := c.rate(ctx, spec, rates)
 		if err != nil {
 			return f, err
 		}
 		if c.Alone {
 			seconds += cost.Work / rate * float64(max(g.workers, 1)-1) // nothing else runs at the same time
+		}
+		if c.Alone && spec.TimeScale > 0 { // others, such as measurements of processor time, do not wait
 			f.Clock++
 		}
 		seconds += cost.Work / rate
@@ -59,9 +65,8 @@ func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
 // usualRate is the approximate number of operations per second of one core.
 const usualRate = 5e10
 
-// rate returns how much work per second one worker does for trainings like the cell's. known has the
-// rates that were measured before.
-func (c Cell) rate(ctx context.Context, known map[string]float64) (float64, error) {
+// train returns the settings of the cell's training.
+func (c Cell) train() (train.Spec, error) {
 	type of struct {
 		Train *train.Spec `json:"train"`
 	}
@@ -74,15 +79,18 @@ func (c Cell) rate(ctx context.Context, known map[string]float64) (float64, erro
 	if err == nil {
 		err = json.Unmarshal(text, &cell)
 	}
-	if err != nil {
-		return 0, err
-	}
 	spec := train.DefaultSpec()
 	for _, s := range []*train.Spec{cell.Train, cell.Spec.Train, cell.Request.Train} {
 		if s != nil {
 			spec = *s
 		}
 	}
+	return spec, err
+}
+
+// rate returns how much work per second one worker does for trainings like the cell's, whose settings are spec. known
+// has the rates that were measured before.
+func (c Cell) rate(ctx context.Context, spec train.Spec, known map[string]float64) (float64, error) {
 	name := spec.Model + " " + spec.Data
 	if known[name] == 0 && c.Source == nil {
 		return usualRate, nil // a cell that can only be computed here does not say on which data

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/report"
 	"proactivedp/rng"
@@ -91,8 +92,8 @@ func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Per
 	judge := p.Judge()
 	u := &Utility{Clip: spec.Clip, Accuracy: judge(r.Params), Norm: math.Sqrt(f32.SumSquares(r.Params))}
 	if u.Accuracy == 0 {
-		return nil, fmt.Errorf("w* has the %s 0 on the %d test rows, so there is no fraction of it", p.Spec.MetricName(),
-			p.Test.Len())
+		return nil, fmt.Errorf("w* has the %s 0 on the %s, so there is no fraction of it", p.Spec.MetricName(),
+			decimal.Many(p.Test.Len(), "test row"))
 	}
 	noisy := make([]float32, len(r.Params))
 	var stream rng.Stream

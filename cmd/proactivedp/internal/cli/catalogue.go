@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -134,6 +135,9 @@ func CheckData(name string) error {
 		return err
 	}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		if filepath.Ext(name) != "" || strings.ContainsRune(name, filepath.Separator) {
+			return fmt.Errorf("data = %q: no such file (proactivedp data list names the data sets)", name)
+		}
 		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file, or CSV, or .npz%s", name,
 			strings.Join(AllDataNames(), ", "), Meant(message.Nearest(name, AllDataNames())))
 	}

@@ -29,7 +29,7 @@ func OwnUsual(paper func(model, dataset string) train.Spec) func(model, dataset 
 // OwnModel sets the model of t to softmax regression if the user gave no model and the user's file has images or more
 // than two classes. The number of classes is public: --label-map states it.
 func (t *TrainFlags) OwnModel(cmd *cobra.Command, d *data.Dataset) {
-	if !OwnFile(t.Spec.Data) || cmd.Flags().Changed("model") || d.Images == nil && d.Classes <= 2 {
+	if !OwnFile(t.Spec.Data) || cmd.Flags().Changed(ModelFlag(cmd)) || d.Images == nil && d.Classes <= 2 {
 		return
 	}
 	t.Spec.Model = train.Softmax
@@ -37,7 +37,16 @@ func (t *TrainFlags) OwnModel(cmd *cobra.Command, d *data.Dataset) {
 	if d.Images != nil {
 		why = "images"
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s has %s, so the model is %s (--model)\n", t.Spec.Data, why, t.Spec.Model)
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s has %s, so the model is %s (--%s)\n", t.Spec.Data, why, t.Spec.Model,
+		ModelFlag(cmd))
+}
+
+// ModelFlag returns the name of the command's flag for the model.
+func ModelFlag(cmd *cobra.Command) string {
+	if cmd.Flags().Lookup("model") == nil {
+		return "models"
+	}
+	return "model"
 }
 
 // SayWithoutNoise prints a warning to stderr if a command will train on a user's file without noise,
@@ -47,6 +56,16 @@ func SayWithoutNoise(cmd *cobra.Command, name string, sigmas ...float64) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: WARNING: this trains on %s without noise: the model, and all that is printed "+
 			"of it, can reveal its records; no (ε, δ) covers that, so do it only if they are public\n", name)
 	}
+}
+
+// Repeatable returns usual, the settings of a command without flags, as the base of [FlagsText]. For a user's file,
+// FlagsText then states every setting that [TrainFlags.Choose] would choose anew when the command is given again.
+func Repeatable(usual train.Spec) train.Spec {
+	if OwnFile(usual.Data) {
+		usual.SampleSize, usual.GradComps, usual.Clip, usual.Eta0, usual.Schedule = "", 0, 0, 0, ""
+		usual.NoiseMultiplier, usual.Split = -1, train.RecordSplit
+	}
+	return usual
 }
 
 // Open returns which settings of a training on a user's file were not given by flags: [TrainFlags.Choose] must choose
@@ -84,19 +103,19 @@ func (t *TrainFlags) Choose(
 	return t.Fill(cmd, func(string, string) train.Spec { return chosen })
 }
 
-// ChooseOwn chooses the settings that no flag gives, for trainings on a user's file with several seeds, and puts them
-// into t.Spec, which has preliminary settings. If no flag gives the noise, or if calibrate is true, the noise is the
-// least with which no seed's training costs more than [train.UsualEpsilon].
-func (t *TrainFlags) ChooseOwn(cmd *cobra.Command, source *train.Source, seeds int, calibrate bool) error {
+// ChooseOwn chooses the open settings of trainings on a user's file with several seeds, and puts them into t.Spec,
+// which has preliminary settings. If the noise is open, it is the least with which no seed's training costs more than
+// [train.UsualEpsilon].
+func (t *TrainFlags) ChooseOwn(cmd *cobra.Command, source *train.Source, seeds int, open train.Open) error {
+	holdout, fold := t.Spec.Holdout, t.Spec.Fold
 	p, err := source.Prepare(t.Spec)
 	if err != nil {
 		return Usage(err)
 	}
-	open := t.Open(cmd, 0)
-	open.Noise = open.Noise || calibrate
 	if err := t.Choose(cmd.Context(), cmd, p, open, train.UsualEpsilon); err != nil {
 		return Usage(err)
 	}
+	t.Spec.Holdout, t.Spec.Fold = holdout, fold // a search leaves --holdout out here
 	if !open.Noise {
 		return nil
 	}

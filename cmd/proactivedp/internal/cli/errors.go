@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -76,6 +77,8 @@ var elsewhere = map[string][]string{
 	"num-examples":         {"n"},
 	"records":              {"n"},
 	"label":                {"label-column"},
+	"target":               {"label-column"},
+	"target-column":        {"label-column"},
 	"labels":               {"label-map"},
 	"classes":              {"label-map"},
 	"accuracy":             {"target-accuracy"},
@@ -84,26 +87,24 @@ var elsewhere = map[string][]string{
 	"epochs":               {"steps", "grad-computations"},
 	"num-epochs":           {"epochs", "grad-computations"},
 	"num-steps":            {"steps", "grad-computations"},
+	"target-epsilon":       {"noise-multiplier"}, // for commands that train with a given noise
 }
 
 // likeFlag returns the flag of a command that a word probably means, or "". It tries in this order:
 // a name of other libraries; a flag spelled almost like the word; a name of other libraries spelled
-// almost like it, if the word has two thirds of its length.
-func likeFlag(word string, names []string) string {
+// almost like it, if the word has two thirds of its length. sure says that it is one of the first two.
+func likeFlag(word string, names []string) (flag string, sure bool) {
 	word = string(FieldName(nil, strings.ReplaceAll(strings.ToLower(word), "_", "-")))
-	if name := abroad(word, names); name != "" {
-		return name
-	}
-	if name := message.Nearest(word, names); name != "" {
-		return name
+	if name := cmp.Or(abroad(word, names), message.Nearest(word, names)); name != "" {
+		return name, true
 	}
 	if name := string(FieldName(nil, message.Nearest(word, slices.Sorted(maps.Keys(paperNames))))); slices.Contains(names, name) {
-		return name
+		return name, false
 	}
 	if like := message.Nearest(word, slices.Sorted(maps.Keys(elsewhere))); 3*len(word) >= 2*len(like) {
-		return abroad(like, names)
+		return abroad(like, names), false
 	}
-	return ""
+	return "", false
 }
 
 // abroad returns the first of names that matches this word in other libraries, or "".
@@ -133,11 +134,35 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	if word == atMostFlag && cmd.Flags().Lookup(personFlag) != nil {
 		return personsRefused(cmd, word)
 	}
-	name := likeFlag(word, names)
+	name, sure := likeFlag(word, names)
+	if others := owners(cmd, word); others != "" && !sure {
+		return fmt.Errorf("unknown flag %s: it is for %s", given, others)
+	}
 	if name != "" {
 		name = "--" + name
 	}
 	return fmt.Errorf("unknown flag %s%s", given, Meant(name))
+}
+
+// owners returns the names of the commands that have a flag, at most three, or "". It returns train first.
+func owners(cmd *cobra.Command, flag string) string {
+	var all []string
+	for _, c := range cmd.Root().Commands() {
+		if f := c.Flags().Lookup(flag); f == nil || f.Hidden || !c.IsAvailableCommand() {
+			continue
+		}
+		at := len(all)
+		if c.Name() == "train" {
+			at = 0
+		}
+		all = slices.Insert(all, at, c.Name())
+	}
+	if n := len(all); n > 3 {
+		return strings.Join(all[:2], ", ") + " and other commands"
+	} else if n > 1 {
+		return strings.Join(all[:n-1], ", ") + " and " + all[n-1]
+	}
+	return strings.Join(all, "")
 }
 
 // NoArgs is the check of arguments for commands that take none: it returns an error if there are some. It also works
@@ -156,7 +181,11 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 		like := Meant(message.Nearest(args[0], names))
 		return Usage(fmt.Errorf("unknown command %q of %q%s", args[0], cmd.CommandPath(), like))
 	}
-	return Usage(fmt.Errorf("%s takes no arguments, got %s", commandName(cmd), strings.Join(args, " ")))
+	like := ""
+	if len(args) == 1 && cmd.Flags().Lookup("data") != nil {
+		like = Meant("--data " + message.Word(args[0]))
+	}
+	return Usage(fmt.Errorf("%s takes no arguments, got %s%s", commandName(cmd), strings.Join(args, " "), like))
 }
 
 // OneArg returns the check of arguments for commands that take exactly one. what describes it in the error.

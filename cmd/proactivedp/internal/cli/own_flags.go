@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -228,8 +229,9 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 			name, kind.withArticle()))
 	}
 	if o.LabelMap != "" {
-		_, err := data.ParseLabels(o.LabelMap)
-		errs = append(errs, err)
+		if _, err := data.ParseLabels(o.LabelMap); err != nil {
+			errs = append(errs, errors.New(strings.ReplaceAll(err.Error(), "label map:", "--label-map:")))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -617,6 +619,10 @@ func (o *OwnFlags) constants(d *data.Dataset, c *table.Columns) (data.Affine, er
 		return m, nil
 	}
 	m, err := table.ReadConstants(o.normalise, d, c)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("--normalise = %s: no such file; it takes a file with the header column,low,high or "+
+			"column,mean,deviation, or bounds:LOW,HIGH, all of them public: nothing is computed from the records", o.normalise)
+	}
 	if err != nil {
 		return m, fmt.Errorf("--normalise: %w", err)
 	}

@@ -38,7 +38,7 @@ func (l *legFlags) add(fs *pflag.FlagSet) {
 	fs.Float64Var(&l.budget, "budget", 0, "with --record: ε of the filter, for this leg and all after it, in [1e-8, "+
 		"1e4] (default the plan's ε)")
 	cli.NumbersVar(fs, &l.orders, "orders", nil, "with --record: Rényi orders of the filter, each with its share of "+
-		"δ, in (1, 1e10] (default: the one that allows the most rounds like the plan's)")
+		"δ, in (1, 1 + 1e10] (default: the one that allows the most rounds like the plan's)")
 }
 
 // check returns an error for flags that do not fit together, or for a record that cannot be

@@ -43,7 +43,7 @@ func delayCommand(s experiments.DelaySpec) string {
 	if slices.ContainsFunc(s.Delays, func(d string) bool { return strings.Contains(d, ",") }) {
 		delays = `'"` + strings.Join(s.Delays, `","`) + `"'`
 	}
-	usual := experiments.DefaultDelaySpec(s.Train.Model, s.Train.Data).Train
+	usual := cli.Repeatable(usualOfDelays(s.Train.Model, s.Train.Data))
 	margin := ""
 	if s.Margin != experiments.DefaultMargin {
 		margin = fmt.Sprintf(" --margin %v", s.Margin)
@@ -65,9 +65,11 @@ func searchCommand(s experiments.SearchSpec) string {
 	}
 	text += fmt.Sprintf(" --beta %s --noise-multiplier %s --batch-size %s --schedule %s --scale %v --proxy %v --seeds %d",
 		listText(s.Beta), listText(s.Sigmas), s.Train.SampleSize, s.Train.Schedule, s.Scale, s.Proxy, s.Seeds)
-	usual := experiments.PaperSearch(s.Models[0], s.Train.Data).Train
+	usual := cli.Repeatable(cli.OwnUsual(func(model, dataset string) train.Spec {
+		return experiments.PaperSearch(model, dataset).Train
+	})(s.Models[0], s.Train.Data))
 	return text + cli.FlagsText(s.Train, usual, "model", "data", "batch-size", "noise-multiplier", "max-grad-norm", "eta0", "beta",
-		"schedule", "seed")
+		"schedule", "seed", "delta")
 }
 
 // trainCommand returns the command that trains a setting. It always has the flags that a search
@@ -75,20 +77,25 @@ func searchCommand(s experiments.SearchSpec) string {
 func trainCommand(s train.Spec) string {
 	text := fmt.Sprintf("proactivedp train --model %s --data %s --noise-multiplier %v --eta0 %v --beta %v --schedule %s", s.Model,
 		message.Word(s.Data), s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
-	return text + cli.FlagsText(s, pool.Train(s.Model, s.Data), "model", "data", "noise-multiplier", "eta0",
+	usual := cli.Repeatable(cli.OwnUsual(pool.Train)(s.Model, s.Data))
+	return text + cli.FlagsText(s, usual, "model", "data", "noise-multiplier", "eta0",
 		"beta", "schedule")
 }
 
 // utilityCommand returns the command that makes a utility graph again.
 func utilityCommand(s pool.UtilitySpec, clips []float64) string {
-	usual, _ := experiments.PaperUtilitySpec(s.Train.Model, s.Train.Data)
+	usual, _ := usualOfUtility(s.Train.Model, s.Train.Data)
 	text := fmt.Sprintf("proactivedp utility --data %s --model %s --max-grad-norm %s --noise-multiplier %s --draws %d",
 		message.Word(s.Train.Data), s.Train.Model, listText(clips), listText(s.Sigmas), s.Draws)
-	return text + cli.FlagsText(s.Train, usual.Train, "model", "data", "max-grad-norm", "noise-multiplier")
+	return text + cli.FlagsText(s.Train, cli.Repeatable(usual.Train), "model", "data", "max-grad-norm", "noise-multiplier")
 }
 
 func proposeCommand(r propose.Request, probe string, against float64) string {
-	usual := propose.DefaultRequest(pool.Train(r.Base.Model, r.Base.Data), r.Epsilon)
+	base := cli.OwnUsual(pool.Train)(r.Base.Model, r.Base.Data)
+	if cli.OwnFile(base.Data) {
+		base.Split = train.RecordSplit
+	}
+	usual := propose.DefaultRequest(base, r.Epsilon)
 	text := fmt.Sprintf("proactivedp propose --data %s --model %s", message.Word(r.Base.Data), r.Base.Model)
 	if r.Epsilon != 0 {
 		text += fmt.Sprintf(" --target-epsilon %v", r.Epsilon)

@@ -117,11 +117,42 @@ func TestGridIsStated(t *testing.T) {
 	}
 }
 
+// The command of a training on a user's file states the settings that train would otherwise choose, even those that
+// equal the paper's, and leaves out how a file is always split.
+func TestSettingsOfAFileAreStated(t *testing.T) {
+	spec := pool.Train("logreg", "my.csv")
+	spec.Clients, spec.Split = 1, train.RecordSplit
+	const want = "proactivedp train --model logreg --data my.csv --noise-multiplier 19.29962 --eta0 0.1 --beta 0.001 --schedule " +
+		"linear --grad-computations 50000 --batch-size 26 --max-grad-norm 0.1"
+	if got := trainCommand(spec); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := trainCommand(pool.Train("logreg", "phishing")); strings.Contains(got, "--batch-size") {
+		t.Errorf("%s states the paper's batch size", got)
+	}
+}
+
+// The command of proposals for a user's file has only flags of propose, and the number of clients even if it is the
+// paper's.
+func TestProposalsForAFileAreRepeated(t *testing.T) {
+	base := pool.Train("logreg", "my.csv")
+	base.SampleSize, base.Split = "1", train.RecordSplit
+	r := propose.DefaultRequest(base, 1)
+	const want = "proactivedp propose --data my.csv --model logreg --target-epsilon 1 --seeds 10 --count 5 --clients 5"
+	got := proposeCommand(r, "", 0)
+	if got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if err := newPropose().ParseFlags(strings.Fields(got)[2:]); err != nil {
+		t.Error(err)
+	}
+}
+
 // Names with blanks stand in the stated commands as a shell takes them.
 func TestStatedNamesAreQuoted(t *testing.T) {
 	const data, quoted = "my records.csv", "--data 'my records.csv' "
 	spec := pool.Train("logreg", data)
-	spec.Compute = "trace:my times.csv"
+	spec.Compute, spec.Split = "trace:my times.csv", train.RecordSplit
 	utility, clips := experiments.PaperUtilitySpec("logreg", data)
 	utility.Train.Data = data
 	delays := experiments.DefaultDelaySpec("logreg", data)

@@ -105,7 +105,7 @@ func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	source := train.NewSource(d)
 	if cli.OwnFile(f.spec.Train.Data) {
 		f.train.OwnModel(cmd, d)
-		if err := f.train.ChooseOwn(cmd, source, f.spec.Seeds, false); err != nil {
+		if err := f.train.ChooseOwn(cmd, source, f.spec.Seeds, f.train.Open(cmd, 0)); err != nil {
 			return err
 		}
 		f.spec.Train = f.train.Spec

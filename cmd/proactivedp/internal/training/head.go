@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/propose"
 	"proactivedp/train"
@@ -16,15 +17,7 @@ import (
 // images what may replace the rest.
 func headsFor(cmd *cobra.Command, base train.Spec, d *data.Dataset) []propose.Head {
 	features := cmd.Flags().Changed("features") && base.FeatureMap != "" // and not a number of columns
-	return propose.Heads(base, d, cmd.Flags().Changed(modelFlag(cmd)), features)
-}
-
-// modelFlag returns the name of the command's flag for the model.
-func modelFlag(cmd *cobra.Command) string {
-	if cmd.Flags().Lookup("model") == nil {
-		return "models"
-	}
-	return "model"
+	return propose.Heads(base, d, cmd.Flags().Changed(cli.ModelFlag(cmd)), features)
 }
 
 // chooseHead chooses the model and the features of a training from the heads. On public data proxies
@@ -35,7 +28,7 @@ func chooseHead(cmd *cobra.Command, base train.Spec, heads []propose.Head, epsil
 ) {
 	say := func(format string, args ...any) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: "+format+"; --%s and --features override this\n",
-			append(args, modelFlag(cmd))...)
+			append(args, cli.ModelFlag(cmd))...)
 	}
 	if len(heads) == 1 {
 		if heads[0].Model != base.Model {

@@ -15,6 +15,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/experiments"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
 	"proactivedp/internal/results"
 	"proactivedp/train"
@@ -82,6 +83,10 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 	if err := checkTrain(cmd, o.flags.Spec, o.flags.Spec.Validate(), 1); err != nil {
 		return nil, nil, err
 	}
+	if _, err := decimal.Count(o.flags.Spec.SampleSize); err != nil {
+		return nil, nil, cli.Usage(fmt.Errorf("--batch-size = %q, must be one number: the figures compare several around it",
+			o.flags.Spec.SampleSize))
+	}
 	d, err := where.LoadFor(cmd, o.flags.Spec)
 	if err != nil {
 		return nil, nil, err
@@ -93,8 +98,9 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 		seeds = cmp.Or(o.seedsOf(out, name), o.seedsOf(out, "own-"+name), seeds)
 	}
 	source := train.NewSource(d)
-	// Figures other than the ε sweep have the noise for UsualEpsilon.
-	if err := o.flags.ChooseOwn(cmd, source, seeds, true); err != nil {
+	open := o.flags.Open(cmd, 0)
+	open.Noise = true // figures other than the ε sweep have the noise for UsualEpsilon
+	if err := o.flags.ChooseOwn(cmd, source, seeds, open); err != nil {
 		return nil, nil, err
 	}
 	o.spec = o.flags.Spec
@@ -163,8 +169,9 @@ func (o *ownFigures) seedsOf(out, name string) int {
 }
 
 func (o *ownFigures) text(where *cli.DataFlags) string {
+	usual := cli.Repeatable(cli.OwnUsual(pool.Train)(o.spec.Model, o.spec.Data))
 	text := " --data " + message.Word(o.spec.Data) + " --model " + o.spec.Model +
-		" --public" + cli.FlagsText(o.spec, train.DefaultSpec(), "data", "model", "noise-multiplier") + where.Own.Text()
+		" --public" + cli.FlagsText(o.spec, usual, "data", "model", "noise-multiplier") + where.Own.Text()
 	if !slices.Equal(o.epsilons, experiments.OwnEpsilons) {
 		text += " --epsilons " + listText(o.epsilons)
 	}

@@ -15,6 +15,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/machines"
 	"proactivedp/experiments"
+	"proactivedp/internal/decimal"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -53,7 +54,9 @@ step size η₀/f, in the same number of rounds. A proxy takes the same steps as
 training and costs the part f of it. --proxy 1 runs whole trainings. Trainings without
 noise are always whole. --noise-multiplier says for which noise to search.
 
-The other defaults are the paper's, except the schedule and β of networks. The paper has
+For your own file, one client trains with the batch size, steps, schedule and noise that
+train would choose for ε = 1; --noise-multiplier asks for other noise. For a named data set,
+the other defaults are the paper's, except the schedule and β of networks. The paper has
 0.1/(1+0.01√t); the step sizes in train and figures were found by this search, with lists.
 About a sixth of the training records is held out, unless --holdout says otherwise. A hash
 of each record decides which ones.
@@ -110,7 +113,7 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	o := &f.options
 	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
 	source := train.NewSource(d)
-	if err := f.chooseHead(cmd, source); err != nil {
+	if err := errors.Join(f.chooseHead(cmd, source), f.chooseOwn(cmd, source)); err != nil {
 		return err
 	}
 	cli.SayWithoutNoise(cmd, f.spec.Train.Data, f.spec.Sigmas...)
@@ -155,7 +158,9 @@ func (f *searchFlags) chooseHead(cmd *cobra.Command, source *train.Source) error
 	}
 	epsilon := 0.0
 	if len(heads) > 1 {
-		if epsilon, err = epsilonOf(cmd.Context(), source, whole); err != nil {
+		if cli.OwnFile(whole.Data) {
+			epsilon = train.UsualEpsilon
+		} else if epsilon, err = epsilonOf(cmd.Context(), source, whole); err != nil {
 			return err
 		}
 		if !cmd.Flags().Changed("noise-multiplier") {
@@ -195,7 +200,7 @@ func epsilonOf(ctx context.Context, source *train.Source, spec train.Spec) (floa
 func (f *searchFlags) chooseSchedule(cmd *cobra.Command, source *train.Source, head propose.Head) error {
 	spec := &f.spec
 	spec.Train.Model, spec.Train.FeatureMap, spec.Models = head.Model, head.Features, []string{head.Model}
-	if !cli.AnyChanged(cmd, "schedule", "beta") {
+	if !cli.AnyChanged(cmd, "schedule", "beta") && !cli.OwnFile(spec.Train.Data) { // chooseOwn chooses that of a file
 		spec.Train.Schedule, spec.Train.Beta, spec.Beta = string(sim.ZeroDecay), 0, []float64{0}
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: the schedule is zero (step sizes fall to 0); --schedule overrides this\n")
 	}
@@ -206,6 +211,47 @@ func (f *searchFlags) chooseSchedule(cmd *cobra.Command, source *train.Source, h
 		return cli.Usage(err)
 	}
 	return nil
+}
+
+// chooseOwn chooses the settings of a training on a user's file that no flag gives: of the winner, which trains on all
+// training records.
+func (f *searchFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error {
+	spec := &f.spec
+	if !cli.OwnFile(spec.Train.Data) {
+		return nil
+	}
+	changed := cmd.Flags().Changed
+	f.train.Spec = spec.Train
+	f.train.Spec.Holdout, f.train.Spec.Fold = 0, 0
+	if spec.Train.FeatureMap == "" { // else chooseHead chose the model
+		if f.train.OwnModel(cmd, source.Data()); f.train.Spec.Model != spec.Train.Model {
+			spec.Models = []string{f.train.Spec.Model}
+		}
+	}
+	open := f.train.Open(cmd, 0)
+	open.Clip, open.Eta0 = false, false // several are tried
+	if err := f.train.ChooseOwn(cmd, source, spec.Seeds, open); err != nil {
+		return err
+	}
+	f.train.Spec.Holdout, f.train.Spec.Fold = spec.Train.Holdout, spec.Train.Fold
+	spec.Train = f.train.Spec
+	if open.Noise {
+		spec.Sigmas[0] = spec.Train.NoiseMultiplier
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: σ = %v, the least for ε = %d; --noise-multiplier overrides this\n",
+			spec.Sigmas[0], train.UsualEpsilon)
+	}
+	if open.Schedule {
+		spec.Beta = []float64{0}
+	}
+	if changed("learning-rate") {
+		if err := f.eta0(cmd); err != nil {
+			return cli.Usage(err)
+		}
+	}
+	if size, err := decimal.Count(spec.Train.SampleSize); err == nil && !changed("proxy") && float64(size)*spec.Proxy < 0.5 {
+		spec.Proxy = 1 // a proxy would have no record
+	}
+	return cli.Usage(spec.Validate())
 }
 
 // eta0 sets the step sizes of the search from --learning-rate.
@@ -229,14 +275,14 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 		given.Models[i] = train.FullName(model)
 	}
 	changed := cmd.Flags().Changed
-	if err := f.train.Fill(cmd, func(_, dataset string) train.Spec {
+	if err := f.train.Fill(cmd, cli.OwnUsual(func(_, dataset string) train.Spec {
 		model := ""
 		if changed("models") && len(given.Models) > 0 {
 			model = given.Models[0]
 		}
 		*spec = experiments.PaperSearch(model, dataset)
 		return spec.Train
-	}); err != nil {
+	})); err != nil {
 		return err
 	}
 	spec.Train = f.train.Spec
@@ -267,7 +313,11 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 		o.Out = filepath.Join("out", "search-"+strings.NewReplacer(":", "-", string(filepath.Separator),
 			"-").Replace(filepath.Clean(spec.Train.Data)))
 	}
-	if err := cli.Distinct([]error{spec.Validate(), cli.RefuseZeros(cmd, "input-scale", "lambda"),
+	checked := *spec
+	if cli.OwnFile(spec.Train.Data) && !changed("batch-size") && experiments.CheckPart("proxy", spec.Proxy) == nil {
+		checked.Proxy = 1 // the batch size is not chosen yet
+	}
+	if err := cli.Distinct([]error{checked.Validate(), cli.RefuseZeros(cmd, "input-scale", "lambda"),
 		checkBeta(cmd, spec.Train.Schedule), cli.CheckData(spec.Train.Data), cli.CheckWorkers(o.Workers)}); err != nil {
 		return cli.Usage(err)
 	}

@@ -257,7 +257,7 @@ func (f *trainFlags) prepareOn(cmd *cobra.Command, source *train.Source, root *r
 		}
 		spec = f.train.Spec
 	}
-	if own && f.from.setting == nil {
+	if s := f.from.setting; own && (s == nil || s.Over(train.Spec{}).Model == "") { // a plan has no model
 		f.train.OwnModel(cmd, source.Data())
 		spec.Model = f.train.Spec.Model
 	}

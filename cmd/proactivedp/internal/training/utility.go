@@ -35,8 +35,9 @@ func newUtility() *cobra.Command {
 		Long: `Train w* with clipping and without noise, add noise n ~ N(0, C²σ²I), and print the test
 accuracy of w* + n divided by the test accuracy of w*. This is the paper's utility graph.
 It shows before any private training which (σ, C) cannot work. It looks at the data without
-noise, so no (ε, δ) covers it. The defaults are those of train: the paper's, except the
-step size of networks.
+noise, so no (ε, δ) covers it. For a named data set, the defaults are the paper's, except
+the step size of networks. For your own file, w* is trained by one client, with the batch
+size, steps and step size that train would choose for ε = 1.
 
 Each C has its own w*, trained with that C. The noise depends on Cσ only. So for one w* and
 all C, give one C: another C' tolerates C/C' times its σ.`,
@@ -72,6 +73,9 @@ func (f *utilityFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	cli.SayWithoutNoise(cmd, f.spec.Train.Data, 0)
 	source := train.NewSource(d)
+	if err := f.chooseOwn(cmd, source); err != nil {
+		return err
+	}
 	p, err := source.Prepare(f.spec.Train)
 	if err != nil {
 		return cli.Usage(err)
@@ -98,11 +102,40 @@ func (f *utilityFlags) run(cmd *cobra.Command, _ []string) error {
 	return cli.Report(cmd, f.asJSON, r)
 }
 
+// chooseOwn chooses the settings of a training on a user's file that no flag gives, for the largest of the clipping
+// norms.
+func (f *utilityFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error {
+	if !cli.OwnFile(f.spec.Train.Data) {
+		return nil
+	}
+	f.train.OwnModel(cmd, source.Data())
+	f.train.Spec.Clip = slices.Max(f.clips)
+	open := f.train.Open(cmd, 0)
+	open.Clip, open.Noise = false, true // the step size is that of a training with noise
+	if err := f.train.ChooseOwn(cmd, source, 1, open); err != nil {
+		return err
+	}
+	f.spec.Train = f.train.Spec
+	f.spec.Train.NoiseMultiplier, f.spec.Train.Delta = 0, 0 // w* has neither
+	return nil
+}
+
+// usualOfUtility returns the default settings for a model and a data set, and the clipping norms. The penalty of a
+// user's file is that of train.
+func usualOfUtility(model, dataset string) (pool.UtilitySpec, []float64) {
+	spec, clips := experiments.PaperUtilitySpec(model, dataset)
+	if cli.OwnFile(dataset) {
+		spec.Train.Lambda = 0
+	}
+	spec.Train = cli.OwnUsual(func(string, string) train.Spec { return spec.Train })(model, dataset)
+	return spec, clips
+}
+
 // fill completes the graph with the paper's values for what was not given, and returns an error for
 // what is wrong with it.
 func (f *utilityFlags) fill(cmd *cobra.Command) error {
 	if err := f.train.Fill(cmd, func(model, dataset string) train.Spec {
-		paper, clips := experiments.PaperUtilitySpec(model, dataset)
+		paper, clips := usualOfUtility(model, dataset)
 		if !cmd.Flags().Changed("max-grad-norm") {
 			f.clips = clips
 		}
