@@ -20,7 +20,7 @@ func (c *comparison) goalText() string {
 	return fmt.Sprintf("Target, seed by seed: the %s that the %s run ends with, less %.4f (%s); the time is "+
 		"that of the first of %d looks at it or above, mean over seeds. "+
 		"A run that ends more than %.4f below its target has not reached it. "+
-		"Speed-up: this time of the %s run, divided by that of the row (in brackets the least of a seed).%s",
+		"Speed-up: of that time, over %s (in brackets the least of a seed).%s",
 		c.all[0].spec.MetricName(), c.all[0].name, c.tolerance, c.toleranceText(), c.looks(), c.tolerance, c.all[0].name, c.goalNotes())
 }
 

@@ -128,9 +128,9 @@ func measuredText(s train.Spec) string {
 func timingText(s train.Spec) string {
 	text := "Simulated time"
 	if s.Runner == train.HogwildRunner {
-		text = fmt.Sprintf("Real clock, %g real seconds for each simulated second", s.TimeScale)
+		text = fmt.Sprintf("Real clock, whose second takes %g real seconds", s.TimeScale)
 	}
-	text += fmt.Sprintf(": a round takes batch size × %s", s.Compute)
+	text += fmt.Sprintf(": a round takes s × %s", s.Compute)
 	if s.Speeds != "" {
 		text += fmt.Sprintf(" over the client's speed (%s)", s.Speeds)
 	}

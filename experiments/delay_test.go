@@ -425,7 +425,7 @@ func TestDelaysOnARealClock(t *testing.T) {
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Real clock, 10 real seconds for each simulated second", "All times are measured",
+	for _, want := range []string{"Real clock, whose second takes 10 real seconds", "All times are measured",
 		"Another run with the same seed gives another model"} {
 		if !strings.Contains(oneLine(text.String()), want) {
 			t.Errorf("no %q in\n%s", want, &text)

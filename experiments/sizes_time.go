@@ -201,7 +201,7 @@ func (t SizeTime) text() string {
 
 // timesText explains the times of the table for a caption.
 func (f *figureConfig) timesText(spec train.Spec) string {
-	text := fmt.Sprintf("Times are of seed 1. Simulated: a round takes batch size × %s, a message %s.", spec.Compute, spec.Latency)
+	text := fmt.Sprintf("Times are of seed 1. Simulated: a round takes s × %s, a message %s.", spec.Compute, spec.Latency)
 	if f.measured() {
 		text += fmt.Sprintf(" Hogwild: processor time of a goroutine for each client, measured once (%s, %s); other runs differ.", decimal.Many(f.cores, "core"), f.machine)
 	}
