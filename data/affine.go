@@ -25,8 +25,8 @@ type Affine struct {
 	Refuse bool `json:"refuse,omitempty"`
 }
 
-// Clamps reports whether m replaces a value outside the bounds of its column by the nearer bound: whether it has
-// bounds, and Refuse is not set.
+// Clamps reports whether m replaces a value outside the bounds of its column by the nearer bound. It does if it has
+// bounds (Low and High), and if Refuse, which makes such a value an error, is not set.
 func (m Affine) Clamps() bool {
 	return !m.Refuse && slices.ContainsFunc(m.Low, func(low float64) bool { return low > -math.MaxFloat32 })
 }

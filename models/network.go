@@ -212,8 +212,8 @@ func (m *Network) Predict(labels []int32, params []float32, b data.Batch, scratc
 }
 
 // Logits sets z[i·K+k] to the logit of class k (its score before softmax) for example i of b, with the parameters
-// params. K is the network's number of classes; as a [Scorer], the network must have as many as the data set. scratch
-// is working memory from NewScratch.
+// params. K is the network's number of classes, which must be that of the data set. scratch is working memory from
+// NewScratch.
 func (m *Network) Logits(z []float64, params []float32, b data.Batch, scratch Scratch) {
 	m.net.Logits(z, params, b, scratch.(*networkScratch).whole())
 }

@@ -30,8 +30,9 @@ func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) 
 	s.have = blockBytes
 }
 
-// ManyHeads has a cache of the first random bits of streams (a [Heads]) for each client. Make one with
-// [NewManyHeads]. The bits are the same with and without it. A nil ManyHeads caches nothing.
+// ManyHeads has a cache (a [Heads]) for each client. Starting the stream of a round generates its first random bits, and
+// the cache generates those of eight rounds at once, which is faster if a client starts many rounds with few bits each.
+// The bits are the same with and without it. Make one with [NewManyHeads]. A nil ManyHeads caches nothing.
 type ManyHeads []Heads
 
 // mostHeads is the largest number of clients whose heads are kept. With more clients, reading the

@@ -16,7 +16,7 @@ import (
 //  1. If Client.CanBegin is true, it calls Begin, then Compute, which writes the noisy sum of gradients to
 //     the slice u, and then Finish with u.
 //  2. It brings the Update that Finish returns to Server.Receive.
-//  3. If Receive reports a broadcast, it brings a copy of Server.Model and the server's K to
+//  3. If Receive reports a broadcast, it brings a copy of Server.Model and Server.K, the number of this broadcast, to
 //     Client.Receive of every client.
 //  4. It stops when Server.Done is true.
 //
@@ -25,8 +25,8 @@ import (
 // models.CheckFinite of Server.Model reports whether training diverged.
 //
 // Server and clients may run in different processes. All of them need the same Config, with two exceptions. The
-// server uses only the length of Rows, and nothing of Roots.Clients. A client uses only its own element of Rows and
-// Roots.Clients. The other elements may be zero.
+// server uses only the length of Rows, and nothing of Roots.Clients (the seeds of the clients' batches and noise). A
+// client uses only its own element of Rows and Roots.Clients. The other elements may be zero.
 func NewServer(cfg *Config) (*Server, error) {
 	if err := cfg.made(); err != nil {
 		return nil, err

@@ -290,8 +290,9 @@ func (e *SpentError) Error() string {
 }
 
 // Private runs the script once on the private records, as task says, and returns the ledger of the folder
-// Options.Dir, in which this training is the last stage. task.Role must be Private. key is the caller's name for the
-// request, by which [Ledger.Finished] finds the stage. b is the budget for all stages in this folder together.
+// Options.Dir, in which this training is the last stage. task.Role must be Private, and task.Plan says the noise, the
+// sample rate and the rounds. key is a name that you choose for this training, by which [Ledger.Finished] finds its
+// stage. b is the budget for all stages in this folder together.
 //
 // The script does not start if the plan does not fit into what the earlier stages have left of b, or if the ledger
 // cannot be written. If nothing is left of b, the error is a [*SpentError]. If the script started but failed, Private
@@ -303,7 +304,7 @@ func (e *SpentError) Error() string {
 //  1. The whole plan is written to the ledger and flushed to disk.
 //  2. The script starts.
 //  3. If the script reports rounds that cost more than its plan, the ledger gets the higher cost before the next line
-//     is read.
+//     of the script's output is read.
 //  4. The result is written last.
 //
 // A training that runs again is another stage, and is paid again.

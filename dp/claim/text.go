@@ -189,7 +189,8 @@ const described = 3
 
 // Rounds describes events in words, for a privacy statement: number of rounds, rates and noise. Up to three events
 // are described one by one. More events are described together, with the range of their rates and noise multipliers,
-// rounded outwards. If no event is a round of training, all are described one by one. The events must be valid.
+// rounded outwards. Releases that are not rounds of training, such as a histogram, are described with the rounds; if
+// there are no rounds, all of them one by one. The events must be valid.
 func Rounds(events []dp.Event) string {
 	noun := "release"
 	if slices.ContainsFunc(events, func(e dp.Event) bool { return e.Other == "" }) {

@@ -136,12 +136,14 @@ func Gamma(form Form, eps, delta, k float64) (float64, error) {
 }
 
 // GammaAt returns the constant γ of the paper's Theorem simpleF at noise multiplier σ, for x = ε/k, where k is the
-// number of epochs. (The theorem requires at least γθ²k²/ε rounds.) It is the solution γ of
+// number of epochs. (The theorem requires at least γθ²k²/ε rounds, where θ is the largest batch size divided by the
+// mean.) It is the solution γ of
 //
 //	γ = RHS(σ, ᾱ),  ᾱ = x/γ,  ᾱ in (0, MaxAlphaBar)
 //
-// with [RHS] in the given form. It is rounded up, with a relative error of at most 1e-13. Exactly one such solution
-// exists for every σ > 0 and x > 0. GammaAt returns an error if σ is not in [0.1, 1e35] or x not in [1e-250, 1e100].
+// with [RHS] as the paper prints it (form Printed) or with its errors corrected (Corrected, which a guarantee needs). ᾱ
+// is the sample rate if all batches have one size and there are exactly γk²/ε rounds. γ is rounded up, with a relative
+// error of at most 1e-13. Exactly one such solution exists for every σ > 0 and x > 0. GammaAt returns an error if σ is not in [0.1, 1e35] or x not in [1e-250, 1e100].
 //
 // The paper calls γ the "smallest solution". But smaller solutions always exist at ᾱ > h(σ) (see [H]), where
 // denominators are negative and the proof does not hold.
