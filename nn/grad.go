@@ -20,10 +20,11 @@ var ErrNotFinite = errors.New("a gradient is not finite")
 type Factor func(norm float64) (float64, bool)
 
 // GradSum sets sum, of length NumParams, to the sum of the clipped gradients of a batch: Σ_b factor(‖g_b‖)·g_b, where
-// g_b is the gradient of the loss for example b at params. If factor is nil, GradSum computes no norms and adds the
-// gradients unchanged. Dropout layers draw from the stream dropout; nil turns them off. s is working memory from
-// NewScratch. The error wraps ErrNotFinite if factor returns false, as it does for a norm that is not finite, or if
-// factor is nil and the sum is not finite.
+// g_b is the gradient of the loss for example b at params. factor clips: it returns the number by which a gradient of
+// the given norm is multiplied (see [Factor]). If factor is nil, GradSum computes no norms and adds the gradients
+// unchanged. Dropout layers draw from the stream dropout; nil turns them off. s is working memory from NewScratch. The
+// error wraps ErrNotFinite if a gradient's norm is not finite (the second result of factor is then false), or if factor
+// is nil and the sum is not finite.
 //
 // The sum does not depend on the order of the batch. If factor clips to a norm C, adding or removing a record moves
 // the sum by at most C in exact arithmetic. [Rounding] bounds how much rounding errors add to that. The norm that is

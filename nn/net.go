@@ -183,12 +183,13 @@ func (n *Net) logits() *value { return n.values[len(n.values)-1] }
 // NumParams returns the number of parameters, the weights and biases of all layers.
 func (n *Net) NumParams() int { return n.params }
 
-// Tiled reports whether machines with matrix tiles (the AMX instructions of some processors) use them for some
-// products of this network. This does not depend on the machine in use. On machines with matrix tiles, the bits of
-// the results differ from those on other machines.
+// Tiled reports whether the network has matrix products for which machines with matrix tiles (the AMX instructions of
+// some processors) use these tiles. The answer is the same on every machine. If it is true, the bits of the
+// results on machines with matrix tiles differ from those on other machines.
 func (n *Net) Tiled() bool { return n.tiled }
 
-// Layers returns a description of each layer, in order, with the size of its output and its cost.
+// Layers returns a description of each layer, in order, with the size of its output, and its cost as a number of
+// multiply-adds for one example.
 func (n *Net) Layers() []LayerInfo { return slices.Clone(n.layers) }
 
 // FLOPs returns the number of floating-point operations for one example's clipped gradient: those of the forward

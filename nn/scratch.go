@@ -54,7 +54,8 @@ const (
 )
 
 // WithoutTiles(true) turns off matrix tiles (AMX instructions) for later calls with this scratch, and
-// WithoutTiles(false) turns them on again. Turn them off to clip to a norm below LeastTiledNorm.
+// WithoutTiles(false) turns them on again. Turn them off if the clipping norm is below
+// LeastTiledNorm (1e-13): tiles lose numbers below 2^-126, and so parts of such small gradients.
 func (s *Scratch) WithoutTiles(without bool) { s.untiled = without }
 
 // slot is the size of a piece of scratch memory: the number of elements per block, and for how many

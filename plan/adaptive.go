@@ -12,9 +12,9 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// FilterUse is the part of the answer of [Replan] (a [Next]) about the Rényi filter, a privacy budget that limits all rounds that use a
-// record, even if they are chosen from earlier results (see [rdp.Filter]): its limits, and how much of the budget the
-// rounds use.
+// FilterUse is the part of the answer of [Replan] (a [Next]) about the Rényi filter, a privacy budget that limits all
+// rounds that use a record, even if they are chosen from earlier results (see [rdp.Filter]): its limits, and how much
+// of the budget the rounds use.
 type FilterUse struct {
 	rdp.Limits
 	// Recorded says whether the filter's limits were written down before the first release; otherwise this is only

@@ -152,9 +152,9 @@ func (c calculator) loses(s, rounds int) bool {
 // p.Recommended. It considers the powers of two for which all clients together send 100 to 1,000 updates (messages,
 // one in each round of a client). Fewer may not be enough for the training to converge, and more are of little use.
 // The recommended size is the least of them whose signal (the size of the summed gradients compared with the noise,
-// see [Batch]) is at least 80 % of that of full batches. If none has this signal, it is the largest of them. If no
-// power of two leads to 100 to 1,000 updates, it is 1 if there would be too few updates, and the largest power of two
-// that the data allow if there would be too many. p.Recommended.Reason says which of these cases applies.
+// see [Batch]) is at least 80 % of that of full batches. If none has this signal, it is the largest of them. If every
+// power of two leads to fewer than 100 updates, the recommended size is 1. If every one leads to more than 1,000, it is
+// the largest power of two that the data allow. p.Recommended.Reason says which of these cases applies.
 //
 // Recommend does nothing if p is infeasible, has no ε, computes less than one gradient, or already has a
 // recommendation. It also does nothing if the plan is by the paper's theorem (a closed form), where the noise does

@@ -147,7 +147,7 @@ type Calibration struct {
 	Redraw     dp.Redraw    `json:"redraw,omitempty"` // as in [Target]: whether each epoch is drawn anew
 	Group      int          `json:"group,omitempty"`  // k > 1 if ε protects a person with up to k records
 	Accountant string       `json:"accountant"`       // name of the accountant that computed ε
-	Kind       dp.Kind      `json:"kind"`             // what the accountant's ε guarantees, such as an interval
+	Kind       dp.Kind      `json:"kind"`             // what is proved about ε, such as an interval that contains it
 	// SolvedFor says which number Calibrate found, as its JSON key: "sigma", "sample_rate", "sample_size" or
 	// "steps".
 	SolvedFor string `json:"solved_for"`
@@ -155,9 +155,10 @@ type Calibration struct {
 
 // Calibrate finds the quantity that is 0 in t: the least noise multiplier σ, or the largest sample rate q, batch size
 // s or number of rounds T, with which the upper ε of the rounds by acc is at most t.Epsilon at t.Delta. The result
-// always meets the budget, and differs from the best value that does by a fraction of at most 2e-4; s and T below 5000
-// are exact. Slightly less noise, or more rounds, may also meet the budget, because the true ε lies below the upper ε
-// of acc. If acc gives no upper bound (as one that only approximates ε), Calibrate returns an error.
+// always meets the budget. By the upper ε of acc, it is the best value that does, except for a relative error of at most
+// 2e-4; s and T below 5000 have no such error. The true ε lies below the upper ε of acc, so it may be within the budget
+// for slightly less noise or more rounds, too. If acc gives no upper bound (as one that only approximates ε), Calibrate
+// returns an error.
 //
 // If no value meets the budget, the error is an [*Infeasible]. It wraps dp.ErrNotCovered if acc does not cover such
 // rounds at all.

@@ -27,7 +27,7 @@ type Frontier struct {
 	Theta      float64 `json:"theta"`   // largest batch size divided by the mean batch size; 1 if sizes are constant
 	Epsilon    float64 `json:"epsilon"` // ε of the budget, for all rounds that use a record, of all clients that hold it
 	Delta      float64 `json:"delta"`
-	Accountant string  `json:"accountant"` // name of the accountant that computed AddOrRemove and ReplaceOne in the rows
+	Accountant string  `json:"accountant"` // name of the accountant that computed the σ of the rows (their fields AddOrRemove and ReplaceOne)
 
 	Sampling dp.Sampling `json:"sampling"`
 	// Redraw says, for Allocation only, whether each epoch assigns the records to rounds anew.

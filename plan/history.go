@@ -64,10 +64,10 @@ func (h History) Fixed() ([]dp.Event, error) {
 //	{"noise": {"root": "seed:1", "run": 0}, "events": [event, …]}
 //	{"releases": [{"noise": …, "events": …}, …]}
 //
-// An event has the keys
+// An event stands for equal rounds and has the keys
 //
-//	noise_multiplier or sigma, count or steps,
-//	sample_rate, or sample_size and dataset_size,
+//	noise_multiplier or sigma (the same), count or steps (both are the number of rounds),
+//	sample_rate, or sample_size (batch size) and dataset_size (number of records),
 //	sampling, adjacency
 //
 // The keys sampling and adjacency may be omitted. Then the arguments sampling and adjacency apply. If the argument
@@ -75,7 +75,7 @@ func (h History) Fixed() ([]dp.Event, error) {
 // replace-one for FixedSize, zero-out for Shuffle (see [dp.NaturalAdjacency]).
 //
 // The key noise of a release names the source of the noise of all its rounds: the root (a seed or a secret) and the
-// number of the run, see [rng.Name]. A noise without the number, the key run, is an error. Two releases of the same
+// number of the run, see [rng.Name]. It is an error if the noise has no number (key run). Two releases of the same
 // run are an error that wraps dp.ErrSharedNoise, because their noise can be subtracted.
 //
 // Unknown keys (except in a report, see below), repeated keys, an empty list, data after the value, more than

@@ -15,9 +15,9 @@ import (
 // of other mechanisms, such as a count with Laplace noise, do not change. Use it instead of [Calibrate] if the rounds
 // differ, for example in batch size. epsilon must be in [1e-8, 1e4] and delta in [1e-300, 1).
 //
-// LeastNoise also returns the bound of acc, whose upper ε is at most epsilon. σ is rounded up to 7 digits. Of
-// all σ for which the upper ε of acc meets the budget, the least is at most a fraction of 1e-4 below it. A σ that is
-// slightly smaller still may also meet the budget, because the true ε lies below the upper ε of acc.
+// LeastNoise also returns the bound of acc, whose upper ε is at most epsilon. σ is rounded up to 7 digits. By
+// the upper ε of acc, it is the least σ within the budget, except for a relative error of at most 1e-4. The true ε lies
+// below the upper ε of acc, so it may be within the budget for a slightly smaller σ, too.
 //
 // If the budget cannot be met, the error is an [*Infeasible]. It wraps dp.ErrNotCovered if acc does not cover such
 // rounds at all.

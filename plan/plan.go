@@ -61,7 +61,9 @@ type Plan struct {
 	Gamma        *float64 `json:"gamma"`
 	GammaPrinted *float64 `json:"gamma_printed"` // γ as the paper prints it (see closedform.Form), for comparison only
 
-	// TMin is the least number of rounds within the budget. 2^53 means at least 2^53; then Run is nil.
+	// TMin is the least number of rounds within the budget, with the plan's σ and K gradients: fewer rounds would need
+	// larger batches, which cost more. Unless the method is a closed form, it is the number of rounds of Run. 2^53
+	// means at least 2^53; then Run is nil.
 	TMin int `json:"t_min"`
 	// TMinReal is the least number of rounds by the paper's theorem, before it is rounded up; nil if the method is
 	// not a closed form.

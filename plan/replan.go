@@ -44,7 +44,8 @@ type NextRequest struct {
 	// Recorded has the limits of the filter (the budget that limits all rounds), if they were written down before the
 	// first release. If it is nil, Replan assumes that Epsilon and Delta were fixed at that time. The filter then has
 	// one Rényi order, [rdp.PlannedOrder]: with it rounds like the first of Past can be repeated most often within
-	// the budget. This order could also have been computed before the first release.
+	// the budget. This is permitted, because the order does not depend on results: it could have been computed before the
+	// first release.
 	Recorded *rdp.Limits
 	// Late says that Recorded was saved only after the first release. Its limits still apply, but reports say that it
 	// is only an assumption that they were fixed before the first release.

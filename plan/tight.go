@@ -16,9 +16,10 @@ type Tight struct {
 	ReplaceOne  Allowed `json:"replace_one"`
 }
 
-// Allowed has what the accountant given to [Plan.Tighten] says about a plan under one adjacency: the ε of the plan's
-// run, and two other runs that also meet the budget, one with a larger batch size and one with less noise. A field is
-// nil if there is no such run or no answer. Reason says why the accountant gives no answer.
+// Allowed has what a second accountant, the one given to [Plan.Tighten], says about a plan under one adjacency. Usually
+// it is tighter than the method by which the plan was made. Allowed has the ε of the plan's run, and two other runs that
+// also meet the budget, one with a larger batch size and one with less noise. A field is nil if there is no such run or
+// no answer. Reason says why the accountant gives no answer.
 type Allowed struct {
 	Reason string `json:"reason,omitempty"`
 	// Run bounds the ε of the plan's run, for all rounds that use one record.

@@ -10,11 +10,11 @@ import (
 )
 
 // Coverage is the confidence of the predicted intervals: the fraction of trainings whose test accuracy should be in
-// the interval. For classifiers, the interval reaches 1.645 standard deviations ([models.Quantile]) of the
-// prediction's error to either side of the prediction. A formula gives the part of this error that comes from the
-// choice of the held-out and test rows (models.Metric.Variance). For regression there is no such formula: the whole
-// standard deviation is estimated from n proxies for each setting (n seeds). So the factor is larger than 1.645: it is
-// the 95 % quantile of Student's t distribution with n − 1 degrees of freedom.
+// the interval. The interval reaches a number of standard deviations of the prediction's error to either side of the
+// prediction. For classifiers this number is 1.645, the 95 % quantile of a normal distribution ([models.Quantile]),
+// because a formula gives the error from the choice of the held-out and test rows (models.Metric.Variance). For
+// regression there is no formula, and the standard deviation is only estimated, from the n seeds of a setting. The
+// number is then larger: the 95 % quantile of Student's t distribution with n − 1 degrees of freedom.
 const Coverage = 0.9
 
 // proxyBias is the error of a proxy at f < 1 in addition to the spread over its seeds. The measured

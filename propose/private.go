@@ -213,9 +213,10 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 //   - a target epsilon, no target accuracy, and accuracy as the metric,
 //   - clients that all hold every record (the partition replicate),
 //   - an ε for a record and not for a person with several records (r.Base.AtMost must be 0),
-//   - a numbered seed (r.Base.SeedFromOS must be false). With a secret seed from the operating system, the search
-//     would be a release, and no ε is proved for that yet. So a private search is only a simulation: anyone who knows
-//     the seed can compute the noise,
+//   - a numbered seed (r.Base.SeedFromOS must be false). So a private search is only a simulation, which protects
+//     nobody: anyone who knows the seed can compute the noise. Its ε is computed as if the noise were secret. A search
+//     with a secret seed from the operating system is refused, because no ε is proved yet for the trials together with
+//     a secret split of the records,
 //   - no folder for results (o.Trials.Folder must be empty), because results of single trials must not be kept.
 //
 // For other values of Probing, Validate returns nil.

@@ -111,11 +111,11 @@ func (r Request) Validate() error {
 // Options say on which data the search runs its proxies (cheaper trainings that predict accuracies), and how it runs
 // them.
 //
-// The field Perf can change one proposal. If all of the best settings have a noise multiplier σ below 2, [Propose]
-// replaces the last of them by one with at least 2, unless Request.Count is 1. Such a setting has larger batches: it
-// takes more gradients, but for the same ε it has more signal for its noise (a larger s√T/σ, with batch size s and T
-// rounds). If the search has not tried such a setting, Propose tries further ones, but only those whose training would
-// take at most an hour by the estimate from Perf.
+// From Perf, the search estimates how long trainings take, which can change one proposal. If all of the best settings
+// have a noise multiplier σ below 2, [Propose] replaces the last of them by one with at least 2, unless Request.Count
+// is 1. Such a setting has larger batches: it takes more gradients, but for the same ε it has more signal for its noise
+// (a larger s√T/σ, with batch size s and T rounds). If the search has not tried such a setting, Propose tries further
+// ones, but only those whose training would take at most an hour by the estimate.
 type Options struct {
 	// Data has the data of the later training. With Probing [Other], only facts such as the number of records are used.
 	Data  *train.Source

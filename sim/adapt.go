@@ -11,13 +11,14 @@ import (
 // A client that is slower than speed 1 then draws fewer records, and a faster one draws more, so that their rounds
 // take about as long as those of a client with speed 1.
 //
-// In each round i, the client draws s_i times a factor, on average, where s_i is the batch size of the mechanism. The
-// factor is the mean time of a gradient at speed 1 divided by the mean time of this client's gradients so far,
-// limited to [1/Adapt, Adapt]. The size is at least 1 and at most the number of the client's records.
+// In each round i, the client draws s_i times a factor, on average, where s_i is the planned batch size (see
+// Config.Mechanism). The factor is the mean time of a gradient at speed 1 divided by the mean time of this client's
+// gradients so far, limited to [1/Adapt, Adapt]. The size is at least 1 and at most the number of the client's
+// records.
 //
 // The number of rounds, the step sizes and the permissible delay do not change, because they are computed from the
-// mechanism's sizes s_i. The batch and the ledger use the adapted size. This size depends on how long rounds took, and
-// not on the content of records.
+// mechanism's sizes s_i. The ledger (the list of the client's rounds from which ε is computed) has the adapted size, as
+// the batch does. This size depends on how long rounds took, and not on the content of records.
 type Adapt float64
 
 // MaxAdapt is the largest value of [Adapt], the factor by which a client may change its batch size.

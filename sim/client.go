@@ -19,10 +19,10 @@ type Update struct {
 }
 
 // Client is one participant of the training (the paper's compute node; Algorithms Setup, ISRReceive and
-// LocalSGDwithDP). It is a state machine: a runner calls its methods and delivers its messages, see [NewServer]. A
-// round consists of a call of Begin, one of Compute, and one of Finish or Abort. Receive may be called at any time
-// between them. A Client is not safe for concurrent use, with one exception: Compute may run during a call of
-// Receive, because neither writes a field that the other reads.
+// LocalSGDwithDP). It is a state machine: a runner, such as [Virtual], calls its methods and delivers its messages (see
+// [NewServer]). A round consists of a call of Begin, one of Compute, and one of Finish or Abort. Receive may be called
+// at any time between them. A Client is not safe for concurrent use, with one exception: Compute may run during a call
+// of Receive, because neither writes a field that the other reads.
 //
 // Use NewClient to make one. The methods of a zero Client return an error or, if they have no error result, may
 // panic.
@@ -173,8 +173,9 @@ func NewWorkspace(m models.Model) *Workspace {
 func (ws *Workspace) Sum() []float64 { return ws.sums.Wide() }
 
 // Compute sets u to the message of the round under way: the sum of the batch's clipped gradients at the client's
-// parameters ŵ, plus noise. u must have the model's length. The result depends only on ŵ, the client, the round and
-// the client's root, so a repeated call computes the same bits. It is an error if no round is under way.
+// parameters ŵ, plus noise. u must have the model's length. ws is working memory. The result depends only on ŵ, the
+// client, the round and the client's root (the seed of its randomness), so a repeated call computes the same bits. It
+// is an error if no round is under way.
 func (c *Client) Compute(u []float32, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
@@ -194,7 +195,8 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 type Substitute func(c *Client, u []float32, ws *Workspace) error
 
 // Release sets u, of the model's length, to the message of the current round: the sum of the clipped gradients of a
-// random batch, plus noise. Compute calls Release, or Config.Substitute if that is set. A Substitute can call it too.
+// random batch, plus noise. ws is working memory. Compute calls Release, unless Config.Substitute has a function that
+// replaces it (see [Substitute]). Such a function may call Release and then change u.
 func (c *Client) Release(u []float32, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
@@ -223,7 +225,7 @@ func (c *Client) Round() int { return c.state.i }
 func (c *Client) Size() int { return c.state.size }
 
 // Took tells the client how long its newest finished round took, so that it can adapt its batch sizes to its speed. A
-// runner must call Took after each round if Config.Adapt is set.
+// runner (a program that moves messages, see [NewServer]) must call Took after each round if Config.Adapt is set.
 func (c *Client) Took(t Time) {
 	c.state.pace.gradients += c.state.size
 	c.state.pace.spent += t
@@ -242,8 +244,9 @@ func (c *Client) Newest() int { return c.state.k }
 //
 // If clients have their own batch sizes (Config.Own), both i and k count the T rounds of the clients with the most
 // rounds. One round of another client counts as several of the T rounds, and i is the first of them, see Config.Own.
-// For example, if T = 6 and this client has 2 rounds, its round 1 counts as rounds 3, 4 and 5, so that i = 3. When the
-// client begins it, other clients may have finished rounds 3 and 4 already, so that k = 5 is above i. Then Lag returns 0.
+// For example, if T = 6 and this client has 2 rounds, its round 1 counts as rounds 3, 4 and 5, so that i = 3. The server
+// needs it only for the model v̂_6. So when the client begins it, the newest model may be v̂_5, if the other clients have
+// finished rounds 3 and 4. Then k = 5 is above i, and Lag returns 0.
 func (c *Client) Lag() int { return c.state.lag }
 
 // Ledger returns a copy of the client's ledger: all its finished rounds as events for an accountant, with the name of
@@ -254,7 +257,7 @@ func (c *Client) Ledger() dp.Ledger { return c.state.ledger.Named(c.noise()) }
 func (c *Client) noise() dp.Noise { return dp.Noise{Name: c.root.Name(), Client: c.id} }
 
 // Sample returns the batch of the current round: the records that the mechanism draws from the client's records. The
-// batch is stored in ws and valid until the next call with the same ws.
+// batch is stored in the working memory ws, and is valid until the next call with the same ws.
 func (c *Client) Sample(ws *Workspace) data.Batch {
 	if c.mech.Sampling == dp.Allocation {
 		if c.allotted == nil {
@@ -269,7 +272,8 @@ func (c *Client) Sample(ws *Workspace) data.Batch {
 }
 
 // GradSum sets sum, of the model's length, to the sum of the batch's clipped gradients at the client's parameters ŵ. It
-// adds no noise. Use it in a [Substitute], and AddNoise after it.
+// adds no noise. ws is working memory. Use GradSum, and AddNoise after it, in a [Substitute]: a function that computes
+// a client's message instead of Release, for example with a fault that an audit must find.
 func (c *Client) GradSum(sum []float64, batch data.Batch, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
@@ -286,8 +290,9 @@ func (c *Client) draw(ws *Workspace) {
 	}
 }
 
-// AddNoise sets u to sum plus the noise of the client's current round. u and sum have the model's length. Use it
-// after GradSum in a [Substitute]; Release does both.
+// AddNoise sets u to sum plus the noise of the client's current round. u and sum have the model's length, and
+// ws is working memory. Use AddNoise after GradSum in a [Substitute], a function that replaces Release in an audit.
+// Release itself samples a batch and does both.
 func (c *Client) AddNoise(u []float32, sum []float64, ws *Workspace) {
 	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
 	c.mech.AddNoise(u, sum, &ws.noise)
@@ -296,7 +301,7 @@ func (c *Client) AddNoise(u []float32, sum []float64, ws *Workspace) {
 // Finish ends the round under way. u is the message U that Compute set, ŵ is the client's model, and η̄_i
 // the step size. In this order, Finish
 //
-//  1. counts the round in the ledger,
+//  1. counts the round in the ledger (the list of rounds from which ε is computed),
 //  2. replaces ŵ by the newest broadcast that came during the round, if one came,
 //  3. takes the round's step, ŵ ← ŵ − η̄_i·U,
 //  4. returns the message to send.
@@ -400,7 +405,7 @@ func (c *Client) keep(v *Vector) {
 // The ledger must count every round whose update was sent, even in part. Otherwise:
 //
 //  1. The client computes round 5 and sends U = G + Z: G is the sum of clipped gradients
-//     at ŵ, and Z is the noise that the root gives for this client and round 5.
+//     at the client's model ŵ, and Z is the noise that the root gives for this client and round 5.
 //  2. The client is lost before its ledger counts round 5. Another client resumes in round 5.
 //  3. ŵ is v̂_k now. The root gives the same sample and the same Z, but the gradients differ. The
 //     client sends U′ = G′ + Z.

@@ -24,7 +24,7 @@ type Config struct {
 	Mechanism dp.Mechanism
 	// Own has a separate mechanism for each client. If it is nil, all clients have Mechanism. The elements of Own may
 	// differ from Mechanism in clipping norm, noise and constant batch sizes (dp.ConstantSizes). Sampling, adjacency,
-	// the field Exact, and batch sizes that change from round to round must be those of Mechanism.
+	// the field Exact (exact noise), and batch sizes that change from round to round must be those of Mechanism.
 	//
 	// A client c with larger batches has fewer rounds T_c, see RunOf. Mechanism must have the batch sizes of a client
 	// with the most rounds, T. So that all clients are equally far with their training, the permissible delay (Delay)
@@ -52,7 +52,8 @@ type Config struct {
 	Churn   clock.Churn   // how often clients leave and return
 	Adapt   Adapt         // how far clients may adapt their batch sizes to their speed
 	// Wire, unless it is nil, is called with each update when it is sent, sent again or duplicated (see
-	// Virtual.Record). Wire may change the update's U. Copies of one update share U, so a change for one copy changes
+	// Virtual.Record). Audits use it to see all updates, as an attacker on the network would, and to plant faults: Wire
+	// may change the update's U. Copies of one update share U, so a change for one copy changes
 	// all. Hogwild refuses Wire.
 	Wire func(Update)
 	// Substitute, unless it is nil, replaces Client.Release: it computes what a client sends. An audit uses it to
