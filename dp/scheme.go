@@ -194,7 +194,7 @@ func (e Event) Epochs() int {
 //
 // The rounds must be consecutive rounds of one data loader. If they differ in noise or in the number of batches of an
 // epoch, each shuffled event except the last must consist of whole epochs. Otherwise the error wraps [ErrNotCovered],
-// because the cost would be too small. For example, let an epoch have 100 rounds, and let the noise change after 50 of
+// because the ε would be too small. For example, let an epoch have 100 rounds, and let the noise change after 50 of
 // them. Then 100 rounds with the new noise are counted as one epoch, but they use some records twice: once in the
 // second half of one epoch, and once in the first half of the next. Events of random allocation must fulfil the same
 // condition, but are not replaced.
