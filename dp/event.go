@@ -114,9 +114,9 @@ func parse[T ~string](what, name string, known []T) (T, error) {
 
 // Event describes Count rounds with equal settings, as the input of an [Accountant]. In each round, a client released
 // the sum of the gradients of the sampled records, each clipped to norm C, plus noise N(0, C²σ²I). Give the sample
-// rate either as SampleSize and DatasetSize, or as Rate with both sizes 0. With Allocation or Truncated, DatasetSize may
-// be given with Rate, too. An Event can also describe a release that is no round of training, such as a noisy
-// histogram: see its field Other.
+// rate either as SampleSize and DatasetSize, or as Rate with both sizes 0. There are two exceptions. Allocation needs
+// Rate, and DatasetSize may be given with it. Truncated needs DatasetSize, even if the rate is given as Rate. An Event can
+// also describe a release that is no round of training, such as a noisy histogram: see its field Other.
 type Event struct {
 	Sampling        Sampling  `json:"sampling"`
 	Adjacency       Adjacency `json:"adjacency"`

@@ -178,7 +178,8 @@ type Allotment struct {
 
 // Allot draws one epoch of Allocation into a: it assigns each of the N records to one of the m.Batches rounds,
 // uniformly and independently of the others. s must be the random stream for this client and epoch, at its start (see
-// [rng.Root.Reseed]), so that the same epoch can be drawn again. The memory of a and scratch is reused.
+// [rng.Root.Reseed]), so that a training that continues after an interruption draws the same epoch again. The memory of
+// a and scratch is reused.
 func (m *Mechanism) Allot(a *Allotment, s *rng.Stream, scratch *SampleScratch) {
 	n, t := m.DatasetSize, m.Batches
 	rounds := slices.Grow(scratch.rounds[:0], n)[:n]
@@ -393,8 +394,8 @@ func (l *Ledger) Record(e Event) {
 	l.events = append(l.events, e)
 }
 
-// Repeat records one more round that equals the last one, without making an Event. Call it for each round after the
-// first, and call [Ledger.Record] if it returns false. It records nothing and returns false in these cases:
+// Repeat records one more round that equals the last one. It saves the time to make an Event. Call it for each round
+// after the first, and call [Ledger.Record] if it returns false. It records nothing and returns false in these cases:
 //
 //   - the ledger is empty;
 //   - size, the batch size, differs from the last round (for Allocation, size is ignored);

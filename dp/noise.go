@@ -35,9 +35,11 @@ func (a Noise) String() string {
 	return fmt.Sprintf("%s, client %d", a.Name, a.Client)
 }
 
-// ErrSharedNoise is wrapped by the errors for two releases that share noise: both name the same client in the same run
-// of the same seed or secret (see [Noise]), or the same run with two different mechanisms (see [Compose]). No ε holds
-// for such releases together, because the noise cancels when one, scaled, is subtracted from the other.
+// ErrSharedNoise is wrapped by the errors for two releases that share noise, because both name the same client in the
+// same run of the same seed or secret (see [Noise]). No ε holds for such releases together, because the noise cancels
+// when one, scaled, is subtracted from the other. The error also occurs if two releases name the same run but have
+// different mechanisms, for example different σ: a run has only one mechanism, so these must be two trainings with the
+// same seed (see [Compose]).
 var ErrSharedNoise = errors.New("releases share their noise")
 
 // Compose returns the events of several releases, such as trainings on the same records, as one list. Use it before
@@ -46,8 +48,9 @@ var ErrSharedNoise = errors.New("releases share their noise")
 //
 //   - two arguments name the same client in the same run of the same seed or secret ([AllClients] counts as every
 //     client); the error gives the indexes of the arguments, counted from 0;
-//   - two events name the same run of the same seed or secret but are not [Event.Alike], even if they are of different
-//     clients. All clients of a run use one mechanism, so such events cannot be parts of one run.
+//   - two events name the same run of the same seed or secret but differ in their mechanism, for example in σ (see
+//     [Event.Alike]), even if they are of different clients. All clients of a run use one mechanism, so such events
+//     cannot be parts of one run.
 func Compose(releases ...[]Event) ([]Event, error) {
 	seen := runs{}
 	for i, events := range releases {
@@ -60,9 +63,9 @@ func Compose(releases ...[]Event) ([]Event, error) {
 	return slices.Concat(releases...), nil
 }
 
-// CheckNoise returns an error that wraps [ErrSharedNoise] if two ledgers have rounds whose noise is the same: that of
-// one client in one run of one seed or secret (see [Noise]). It checks what [Compose] would check if the events of each
-// ledger were one argument, but makes no list of all events.
+// CheckNoise returns an error that wraps [ErrSharedNoise] if two ledgers share noise, for example because both name the
+// same client in the same run of the same seed (see [Noise]). It makes the same checks as [Compose] with the events of
+// each ledger as one argument. But it needs less memory, because it does not return a list of all events.
 func CheckNoise(ledgers []Ledger) error {
 	seen := runs{}
 	for i := range ledgers {

@@ -194,10 +194,10 @@ func (e Event) Epochs() int {
 //
 // The rounds must be consecutive rounds of one data loader. If they differ in noise or in the number of batches of an
 // epoch, each shuffled event except the last must consist of whole epochs. Otherwise the error wraps [ErrNotCovered],
-// because an event with parts of two epochs may use a record twice, even if it is counted as one epoch. For example,
-// let an epoch have 100 rounds, and let the noise change after 50 of them. The next 100 rounds are counted as one
-// epoch, but a record may be used once in the rest of this epoch and once more in the next. Events of random allocation
-// must fulfil the same condition, but are not replaced.
+// because the ε would be too small. For example, let an epoch have 100 rounds, and let the noise change after 50 of
+// them. Then 100 rounds with the new noise are counted as one epoch, but they use some records twice: once in the
+// second half of one epoch, and once in the first half of the next. Events of random allocation must fulfil the same
+// condition, but are not replaced.
 func Unamplified(events []Event) (all []Event, others bool, err error) {
 	// Why the replacement costs at least as much. Fix the permutations. Then a record is in one batch of
 	// each epoch, so two neighbours differ in one Gaussian round per epoch, by C (zero-out) or 2C

@@ -60,7 +60,8 @@ type ParseError struct {
 // Unwrap returns the error that caused e, such as data.ErrLabel, or nil if e has no such cause.
 func (e *ParseError) Unwrap() error { return e.err }
 
-// Error returns the file, the line and the byte with the message. It never has a value of a record.
+// Error returns the message of e after the file, the line and the byte. The records may be private, so the text never
+// has the value of a feature. But it may have an invalid label, or an index.
 func (e *ParseError) Error() string {
 	where := e.File
 	if e.Line > 0 {

@@ -114,11 +114,11 @@ func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 
 // LoadNamed finds or downloads the four files of a data set that [Catalogue] lists, by its name, and verifies them.
 // It returns the training images followed by the test images. locator says where to look; its zero value means the
-// user's cache and a download. The files are in a folder with the data set's name, or in a folder such as MNIST/raw,
-// as torchvision makes it. Names such as train-images.idx3-ubyte are also accepted. The files of MNIST may be
-// compressed or not. The files of the other data sets must be as published, compressed by gzip, because the digests
-// that verify them are those of the compressed files. The error wraps one of the errors of package fetch if a file
-// was not found.
+// user's cache and a download. In each place where it looks, the files are in a folder with the data set's name, or in
+// a folder such as MNIST/raw, as torchvision makes it. A file may have a name such as train-images-idx3-ubyte or, with
+// a dot, train-images.idx3-ubyte. The files of MNIST may be compressed or not. The files of the other data sets must
+// be as published, compressed by gzip, because the digests that verify them are those of the compressed files. The
+// error wraps one of the errors of package fetch if a file was not found.
 func LoadNamed(ctx context.Context, name string, locator fetch.Locator) (*data.Dataset, error) {
 	// Do not download what does not fit the memory.
 	if err := memory.Given(locator.Memory).Check(loadedBytes); err != nil {

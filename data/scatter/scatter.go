@@ -48,9 +48,9 @@ type Map struct {
 	// Root is Yes or No: whether each feature x is replaced by sign(x)·√|x|. "" means Yes with three channels and No
 	// with one.
 	Root string
-	// Fold is Yes or No: whether each feature is added to its mirror image: the feature that takes its value if left
-	// and right of the image are swapped. Only the sums are kept, so the number of features is halved. "" means Yes
-	// with three channels and No with one.
+	// Fold is Yes or No: whether each feature is added to its mirror image, which is the feature with which it exchanges
+	// its value if left and right of the image are swapped. Only the sums are kept, so the number of features is about
+	// halved. "" means Yes with three channels and No with one.
 	Fold string
 	// Ridge is the constant λ, in [MinRidge, MaxRidge], of the whitening, which makes features uncorrelated. A larger
 	// λ removes less of the correlations. 0 means 0.4 with three channels and 0.1 with one.

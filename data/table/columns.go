@@ -21,8 +21,9 @@ import (
 )
 
 // Columns is the user's description of the columns of a table that are not plain numbers, such as categories and
-// dates. Make one with [ParseColumns]. It must be public, like the labels and the constants of normalisation; the
-// program never computes it from the records.
+// dates. Make one with [ParseColumns]. It must be public: write it from what you know about the table without looking
+// at the records, because ε does not cover what the description reveals. The program never computes it from the
+// records.
 type Columns struct {
 	text     string
 	kinds    map[string]column
@@ -93,9 +94,10 @@ func ReadColumns(path string) (*Columns, error) {
 //     not a finite number means 75.
 //   - log: a number x that becomes sign(x)·ln(1 + |x|), for columns that range over powers of ten. Values are as for
 //     number.
-//   - date: becomes the number of days since the first value, which is written YYYY-MM-DD. If the file writes dates
-//     differently, a value such as DD.MM.YYYY follows. Then follow the date that an empty field stands for and the
-//     texts with the same meaning, as for number. A time of day after a date is not read.
+//   - date: becomes a number of days. The first of the values is the date from which days are counted, as in
+//     2000-01-31. If the file writes dates differently, a value such as DD.MM.YYYY follows. Then follow the date that
+//     an empty field stands for and the texts with the same meaning, as for number. A time of day after a date is not
+//     read.
 //   - one-of: a field has one of the values, which are separated by |. Each value becomes a feature COLUMN=VALUE,
 //     which is 1 in the records that have it and 0 in others. In no|yes| the third value is the empty field. In
 //     no|yes|* the third value stands for all other texts.
@@ -260,8 +262,8 @@ func (c *Columns) listed(name string) (column, bool) {
 
 // Ignoring returns a description like c in which the column name is left out of the features (it adds the line
 // NAME,ignored). Use it for a column that must not be a feature, before you save a model: the model then accepts
-// files with and without this column. If c already has a line for that name, Ignoring returns c unchanged. The name
-// must not contain *. c may be nil.
+// files with and without this column. If c already has a line for exactly that name, Ignoring returns c unchanged, even
+// if the line gives another kind than ignored. The name must not contain *. c may be nil.
 func (c *Columns) Ignoring(name string) (*Columns, error) {
 	if _, listed := c.listed(name); listed {
 		return c, nil

@@ -54,8 +54,9 @@ const maxFaults = 50
 // Options says how a CSV file is read: which column has the labels, what the other columns hold, and
 // how the text is written.
 type Options struct {
-	Label  string       // name of the column of the labels or targets
-	Labels *data.Labels // the user's map from labels to classes
+	Label string // name of the column of the labels or targets
+	// Labels is the user's map from labels to classes. Give either Labels or Target, and nil for the other.
+	Labels *data.Labels
 	// Target, unless it is nil, means that the column Label has numbers to be predicted (targets) and not labels of
 	// classes. It has the public bounds of the targets.
 	Target *data.TargetBounds

@@ -83,11 +83,11 @@ type Report struct {
 	Drawn string `json:"drawn,omitempty"`
 }
 
-// Drawn returns the sentence for [Report].Drawn, for a privacy statement: whether samples and noise were drawn
-// exactly (exact is true, see dp.Mechanism.Exact) or in floating point. The sentence about floating point warns that it
-// may reveal something about records. names are the sources of the noise. If one of them is a numbered seed such as
-// seed 1, the training is a simulation that protects nothing, because whoever knows the seed can subtract the noise. It
-// needs no such warning, so the sentence is then empty, unless exact is true.
+// Drawn returns the sentence for [Report].Drawn, for a privacy statement: how samples and noise were drawn. exact says
+// whether they were drawn exactly (see dp.Mechanism.Exact); the sentence then says so. Otherwise they were drawn in
+// floating point, and the sentence warns that this may reveal something about records. names are the sources of the
+// noise. The warning is left out, and the result is "", if one of them is a numbered seed such as seed 1: such a
+// training is a simulation that protects nothing, because whoever knows the seed can subtract the noise.
 func Drawn(exact bool, names []rng.Name) string {
 	switch {
 	case exact:
@@ -144,10 +144,10 @@ func newReport(sigma float64, noise []rng.Name, best, certified Privacy) Report 
 	}
 }
 
-// Current returns a report that was read from a file in the layout of this version. In the layout of older versions,
-// PerClient, PerRecord and the fields that repeat PerRecord have the claims of the paper's theorem. Current moves
-// these claims to ClosedForm, and copies those of Certified to their place if pld covers the training. It returns
-// other reports unchanged.
+// Current converts a report from the layout of older versions to that of this version. Call it for a report that was
+// read from a file. In the older layout, PerClient, PerRecord and the fields that repeat PerRecord have the claims of
+// the paper's theorem. Current moves these claims to ClosedForm, and copies those of Certified to their place if pld
+// covers the training. It returns other reports unchanged.
 func (r Report) Current() Report {
 	if r.ClosedForm != nil || r.Accountant != (closedform.Accountant{}).Name() {
 		return r

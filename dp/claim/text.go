@@ -48,9 +48,10 @@ func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 
 // AdaptiveStatement returns the paragraph to publish, like [Statement], if rates, noise or the number of rounds may
 // have been chosen after seeing earlier results. All rounds must have been allowed by an rdp.Filter, which keeps a
-// budget that was fixed beforehand. b is the guarantee of the filter, and orders are its Rényi orders. unit is as for
-// Statement. recorded says whether the budget and the orders were written down before the first release. If they were
-// not, the paragraph says that they are assumed to have been fixed by then.
+// budget that was fixed beforehand. b is the guarantee of the filter, and orders are its Rényi orders. unit says whether
+// the events are the rounds of all clients that hold a record ([PerRecord]) or those of one client ([PerClient]).
+// recorded says whether the budget and the orders were written down before the first release. If they were not, the
+// paragraph says that they are assumed to have been fixed by then.
 func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, events ...dp.Event) string {
 	at := "order α = " + Orders(orders)
 	if len(orders) > 1 {
@@ -117,8 +118,8 @@ func Line(b dp.Bound, events ...dp.Event) string {
 
 // BudgetStatement returns the paragraph to publish, like [Statement], if rates, noise or the number of rounds may have
 // been chosen after seeing earlier results. All rounds must have been counted by a closedform.Budget, which was fixed
-// beforehand. b is the guarantee of the whole budget, even if the rounds have spent only a part of it. unit is as for
-// Statement.
+// beforehand. b is the guarantee of the whole budget, even if the rounds have spent only a part of it. unit says whether
+// the events are the rounds of all clients that hold a record ([PerRecord]) or those of one client ([PerClient]).
 func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	return statement(unit, b, "Rates, noise, C and when to stop may have been chosen from earlier results. "+
 		"This ε is the whole of a budget by Theorem thm1 in its corrected form. Its ε and δ were fixed before the "+
@@ -189,8 +190,8 @@ const described = 3
 
 // Rounds describes events in words, for a privacy statement: number of rounds, rates and noise. Up to three events
 // are described one by one. More events are described together, with the range of their rates and noise multipliers,
-// rounded outwards. Releases that are not rounds of training, such as a histogram, are described with the rounds; if
-// there are no rounds, all of them one by one. The events must be valid.
+// rounded outwards. If no event has rounds of training, because all are other releases such as histograms, any number
+// of events is described one by one. The events must be valid.
 func Rounds(events []dp.Event) string {
 	noun := "release"
 	if slices.ContainsFunc(events, func(e dp.Event) bool { return e.Other == "" }) {

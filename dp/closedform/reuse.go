@@ -69,7 +69,7 @@ type Task struct {
 // counts the exact cost of a round, and has no least noise multiplier.
 //
 // Every task must use at least the noise multiplier σ_eq(ε, δ), see [Sigma]. All rounds of all tasks are
-// counted together. With sample rate q_i in round i, they must satisfy
+// counted together. With sample rate q_i in round i, and e = 2.718…, they must satisfy
 //
 //	Σ q_i²/(1-q_i) ≤ ε/2  and  q_i ≤ 1/(e·σ_eq)
 //

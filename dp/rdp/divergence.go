@@ -15,9 +15,9 @@ import (
 //
 // The result is the divergence of a dominating pair, two distributions that are at least as far apart as the releases
 // of any neighbours; the package comment lists these pairs. Under Poisson sampling, the releases of some neighbours
-// have exactly these two distributions, so the result is exact. Under fixed-size sampling, the pair gives the exact δ
-// of a single round at every ε ≥ 0. But the releases of no neighbours have these two distributions, so their
-// divergence may be smaller than the result.
+// have exactly these two distributions, so the result is exact. Under fixed-size sampling, the releases of no
+// neighbours have exactly these two distributions, so the true divergence may be smaller than the result. Only the δ
+// that follows from the pair is exact there: that of a single round, at every ε ≥ 0.
 func Divergence(sampling dp.Sampling, adjacency dp.Adjacency, q, sigma, alpha float64) (float64, error) {
 	// Proof that the pair of Poisson sampling under replace-one adjacency dominates.
 	//

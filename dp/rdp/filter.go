@@ -179,7 +179,9 @@ func (f *Filter) Needs() float64 {
 	return f.needs(f.spent)
 }
 
-// Used returns the fraction of the budget, in [0, 1], that the rounds have used so far; see [Limits.Used].
+// Used returns the fraction of the budget, in [0, 1], that the rounds have used so far. It is the least fraction over the
+// filter's orders: the rounds' sum of Rényi divergences of the order, divided by the largest sum that the order lets
+// through (see [Limits.Used]).
 func (f *Filter) Used() float64 { return f.used(f.spent) }
 
 // Guarantee returns the bound to publish for everything that the filter lets through: the filter's ε at its δ. The
