@@ -17,7 +17,8 @@ type AuditPower struct {
 	// Found counts the audits that found a fault in the messages that an adversary sees. Replayed counts the audits
 	// in which the check that knows the seeds, and so can compute each message again, found one.
 	Found, Replayed int
-	// By is the name of the bound or check that raised the alarm, in the first audit of Found; "" if Found is 0.
+	// By says what raised the alarm in the first audit of Found: a measured lower bound on ε that is above the claimed
+	// ε, or the name of a statistical check. It is "" if Found is 0.
 	By string
 }
 

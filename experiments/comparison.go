@@ -120,7 +120,7 @@ type Summary struct {
 	// ToTarget is the time to the target, mean over seeds; null unless all seeds reached it.
 	ToTarget *float64 `json:"virtual_seconds_to_target"`
 	// SpeedUp is the mean time to the target with delay 0, divided by that with this delay; null if ToTarget is null,
-	// or if a training begins at its target.
+	// or if the untrained model of a seed already reaches the target, that is, in no time.
 	SpeedUp *float64 `json:"speed_up"`
 	// LeastUp is the smallest of the speed-ups of the single seeds; null if SpeedUp is null.
 	LeastUp *float64 `json:"speed_up_least"`

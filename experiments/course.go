@@ -47,7 +47,9 @@ type CourseEnd struct {
 // Each of its lists has one element for each client.
 type CourseStage struct {
 	SampleSize int `json:"sample_size"` // the smallest batch size of a client
-	Rounds     int `json:"rounds"`      // number of rounds of the clients with this batch size
+	// Rounds is the number of rounds of the clients with the batch size SampleSize. Clients with larger batches have
+	// fewer rounds.
+	Rounds int `json:"rounds"`
 	// Sizes is the batch size of each client, or 0 if the client did not take part. If it is nil, all clients have
 	// SampleSize.
 	Sizes []int     `json:"sizes,omitempty"`

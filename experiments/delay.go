@@ -100,9 +100,10 @@ type DelayOptions struct {
 type DelayReport struct {
 	Verdict DelayVerdict `json:"verdict"`
 	Delays  []Summary    `json:"delays"` // result of each delay, the synchronous one first
-	// The target accuracy of a seed is the final accuracy of the synchronous training minus Tolerance. Tolerance is
-	// the standard deviation of these final accuracies over seeds. If the metric is the accuracy, it is at least the
-	// standard error that comes from the number of test rows, √(a(1-a)/TestRows) for the mean accuracy a.
+	// The time in which a training reaches a target accuracy is measured. The target of a seed is the final accuracy
+	// of the synchronous training minus Tolerance. Tolerance is the standard deviation of these final accuracies over
+	// seeds. If the metric is the accuracy, it is at least the standard error that comes from the number of test rows,
+	// √(a(1-a)/TestRows) for the mean accuracy a.
 	Tolerance float64 `json:"target_tolerance"`
 	// Looks is the number of times that the accuracy of each run was measured, including once before its first round.
 	Looks    int `json:"looks"`

@@ -40,9 +40,9 @@ type DelayVerdict struct {
 	// Affordable is the delay of Keeps with the largest mean staleness (rounds by which models are out of date): the
 	// loosest delay that keeps the accuracy. It is "" if Keeps is empty.
 	Affordable string `json:"affordable"`
-	// Fastest is the delay of Keeps (those that lose at most Margin) that reaches the target accuracy first. SpeedUp
-	// is the time of the synchronous run to the target divided by the time of Fastest. They are "" and nil if no
-	// delay of Keeps is faster than the synchronous run.
+	// Fastest is the delay of Keeps (those that lose at most Margin) that first reaches the target accuracy (about the
+	// final accuracy of the synchronous run, see [Summary]). SpeedUp is the time of the synchronous run to the target
+	// divided by the time of Fastest. They are "" and nil if no delay of Keeps is faster than the synchronous run.
 	Fastest string   `json:"fastest"`
 	SpeedUp *float64 `json:"speed_up"`
 	// Resolution is a loss of accuracy: with this number of seeds, a mean loss above it can be told from 0, whichever

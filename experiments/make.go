@@ -39,9 +39,10 @@ type MakeOptions struct {
 	// of the training that the figure is about.
 	Epsilon float64
 	// Add computes only those series (lines) of a figure that its folder does not have yet, and keeps the others as
-	// they are. Use it after a new version of the program has added a method to a figure, or to measure again how long
-	// hogwild takes. Only figures that compare privacy budgets, or batch sizes at an equal ε, support Add. The figure
-	// must have been made from the same data, with the same seeds, scale, runner and sizes.
+	// they are. Use it after a new version of the program has added a method to a figure, or to measure on another
+	// machine how long trainings by the runner hogwild take, which is not kept with the lines. Only figures that
+	// compare privacy budgets, or batch sizes at an equal ε, support Add. The figure must have been made from the same
+	// data, with the same seeds, scale, runner and sizes.
 	Add     bool
 	Workers int // largest number of trainings at the same time; there may be fewer, so that memory suffices
 	// Runner says how the clients of a training run: simulated on a virtual clock ("" or train.VirtualRunner), or as

@@ -55,8 +55,8 @@ type GridReport struct {
 	// Times is the number of floating-point operations of all trainings of the grid, divided by that of the search for
 	// the proposal.
 	Times float64 `json:"times"`
-	// TestSeeds is the number of trainings, of the proposal and of the best setting each, for the accuracies on the
-	// test set.
+	// TestSeeds is the number of trainings of each of the two settings, the proposal and the best setting of the grid,
+	// whose accuracies were measured on the test set.
 	TestSeeds int `json:"test_seeds"`
 
 	Proposed GridWinner `json:"proposed"`

@@ -25,7 +25,8 @@ func (fig Figure) Redrawable() bool { return fig.redraw != nil }
 
 // Redraw draws the pictures of figures that [Make] has written to o.Out again, in the style of o.Drawing. Use it to
 // change the size or the format of pictures. It reads the data and the manifest in each figure's folder, and trains
-// nothing. Of the fields of o, only Out, Drawing and Load are used.
+// nothing. Of the fields of o, only Out, Drawing and Load are used. Load gets the data sets, because their digests
+// must be those in the manifests.
 //
 // Redraw returns the names of the figures that it drew. It returns an error for a figure that was never made, is
 // damaged, was made with other settings or data than it would be now, or whose data this version of the program would

@@ -37,9 +37,9 @@ const AutomaticGamma = 0.01
 //	r + ℓ(1 + 2^-21) + 8u ≤ 2^-21
 //
 // for the clipping norms that they allow, because ClipFactor needs the same. (Networks lose most if matrix tiles, AMX
-// instructions, compute the sums: a length of 2^-65, which is ℓ = 2.8e-7 for the least C allowed with them,
-// nn.LeastTiledNorm.) The factor takes three operations: the product of n and ClipMargin = 1 + 2^-21, the sum with γ,
-// and the quotient. Each has a relative error of at most u. So
+// instructions, compute the sums: a length of 2^-65, which is ℓ = 2.8e-7 for nn.LeastTiledNorm, the least C allowed
+// with tiles.) The factor takes three operations: the product of n and ClipMargin = 1 + 2^-21, the sum with γ, and the
+// quotient. Each has a relative error of at most u. So
 //
 //	f·n·(1 + r) + ℓ·C ≤ C·(n(1 + r)(1 + 4u)/(n(1 + 2^-21) + γ) + ℓ) ≤ C
 //

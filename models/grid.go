@@ -45,12 +45,13 @@ const (
 // added up, the limit for each x is 16·C: see [Grid].
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }
 
-// AddRows adds rows of a matrix x, each multiplied by a factor, to one or more sums. Use it if gradients are
-// multiples of feature rows, as those of linear models are: with several classes there is one sum for each class. x
-// holds the rows of the matrix one after another, and stride is the length of a row. rows has the indices of the rows
-// to add, from 0. sum holds the sums one after another, each of length stride. For each i, AddRows multiplies row
-// rows[i] by f[k*len(rows)+i], rounds each coordinate of the product to a multiple of the grid's unit, and adds it to
-// sum k. A coordinate of a product may be at most 16·C for the clipping norm C: see [Grid].
+// AddRows adds rows of a matrix x, each multiplied by a factor, to one or more sums. Use it if gradients are multiples
+// of feature rows, as those of linear models are: with several classes there is one sum for each class. x holds the
+// rows of the matrix one after another, and stride is the length of a row. rows has the indices of the rows to add,
+// from 0. sum holds the sums one after another, each of length stride. For each index i of rows and each sum k, from
+// 0, AddRows multiplies row rows[i] by f[k*len(rows)+i], rounds each coordinate of the product to a multiple of the
+// grid's unit, and adds it to sum k. A coordinate of a product may be at most 16·C for the clipping norm C: see
+// [Grid].
 func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64) {
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }

@@ -151,8 +151,8 @@ func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float
 
 // WideGradSum does the same as [Network.ClippedGradSum] with these arguments, but returns the sum in float64, with a
 // proven bound on its rounding errors, as a release needs it: see [Bounded]. With clip = +Inf it does not clip, and
-// computes no norms. A finite clip must be at least nn.LeastNorm, and a batch may have at most nn.MaxBatch records;
-// otherwise it returns an error.
+// computes no norms. It returns an error if a finite clip is below nn.LeastNorm, or if the batch has more than
+// nn.MaxBatch records, because the bound is not proved for these.
 func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)

@@ -126,9 +126,9 @@ func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 }
 
 // AddRounded adds rows of the data set, times factors, to one or more sums, for example one for each class. sum holds
-// the sums one after another, each with the length that [Rows.Columns] returns. For each i, AddRounded multiplies row
-// rows[i] by f[k*len(rows)+i], rounds each coordinate of the product to the grid g, and adds it to sum k. A
-// coordinate of a product may be at most 16·C, where C is the clipping norm of the grid.
+// the sums one after another, each with the length that [Rows.Columns] returns. For each index i of rows and each sum
+// k, from 0, AddRounded multiplies row rows[i] by f[k*len(rows)+i], rounds each coordinate of the product to the grid
+// g, and adds it to sum k. A coordinate of a product may be at most 16·C, where C is the clipping norm of the grid.
 func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	if r.dense != nil {
 		g.AddRows(sum, r.dense, r.columns, rows, f)

@@ -75,7 +75,7 @@ func (l Limits) Needs(ctx context.Context, events []dp.Event) (float64, error) {
 // Used returns the fraction of the budget of a filter with these limits that the events use, up to rounding. If it is
 // above 1, the filter would refuse the events. Twice as many rounds use twice the fraction. It is the least fraction
 // over the orders: the events' sum of Rényi divergences of the order, divided by the largest sum that the order lets
-// through. Errors are those of Needs.
+// through. Like [Limits.Needs], it returns the errors of [NewFilter] and [Accountant].
 func (l Limits) Used(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).used)
 }

@@ -25,8 +25,8 @@ import (
 // Rényi Differential Privacy", ICLR 2022, arXiv 2110.03620, Definition 1; Liu and Talwar, "Private
 // Selection from Private Candidates", STOC 2019, for η = 1).
 type Selection struct {
-	// Shape is the parameter η of the distribution of the number of trials, in [0, MaxShape], with η·log(1/γ) at most
-	// 700.
+	// Shape is the parameter η of the distribution of the number of trials, in [0, MaxShape]. η·log(1/γ) may be at
+	// most 700, or float64 could not hold the probability of a single trial.
 	Shape float64 `json:"shape"`
 	Gamma float64 `json:"gamma"` // parameter γ of that distribution, in [MinGamma, 1); a smaller γ means more trials
 }

@@ -8,15 +8,17 @@ import (
 	"proactivedp/dp"
 )
 
-// Paper describes a training for which the paper's Theorem Main gives (ε, δ) guarantees, and so trade-off curves, as
-// in its Appendix "Interpreting Theorem Main in the f-DP Framework". The training has rounds of constant batch size,
-// Poisson sampling, add-or-remove adjacency, and at most K gradient computations on N records (k = K/N epochs).
+// Paper describes a training for which Theorem Main of the paper "Proactive DP" (see package closedform) gives (ε, δ)
+// guarantees, and so trade-off curves, as in the paper's Appendix "Interpreting Theorem Main in the f-DP Framework".
+// The training has rounds of constant batch size, Poisson sampling, add-or-remove adjacency, and at most K gradient
+// computations on N records (k = K/N epochs).
 type Paper struct {
 	N     int     // number of records N, at least 2
 	K     float64 // largest number of gradients that the training may compute, at least 1
 	Sigma float64 // noise multiplier σ, above √2, because with less noise the theorem gives no δ < 1
-	// Gamma returns the constant γ of Theorem Main at noise multiplier sigma, for x = ε/k. Set it to a function that
-	// calls closedform.GammaAt.
+	// Gamma returns the factor γ of Theorem Main's condition on the number of rounds (see [Paper.RoundsFor]), for the
+	// noise multiplier sigma and x = ε/k. Set it to a function that calls closedform.GammaAt, which this package does
+	// not import.
 	Gamma func(sigma, x float64) (float64, error)
 }
 
@@ -31,10 +33,10 @@ func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 }
 
 // AtRounds returns up to n guarantees (ε, δ) that the paper's Theorem Main gives for a training with the given number
-// of rounds T > 0. It tries n values of ε in geometric progression. The first one has δ = 1/N, the largest δ of the
-// theorem, and all are below 0.5, the theorem's limit. For each ε for which the theorem applies, it returns the least
-// δ. The list may be empty. [Guarantees.At] turns it into a trade-off curve, which approximates the curve ĥ_{σ,T} of
-// the paper from below. n must be in [1, MaxGuarantees].
+// of rounds T > 0. It tries n values of ε in geometric progression, from the ε whose least δ is 1/N, the largest δ of
+// the theorem, to just below ε = 0.5, the theorem's limit. For each ε for which the theorem applies, it returns the
+// least δ. The list may be empty. [Guarantees.At] turns it into a trade-off curve, which approximates the curve
+// ĥ_{σ,T} of the paper from below. n must be in [1, MaxGuarantees].
 func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("rounds", rounds), checkCount(n)); err != nil {
 		return nil, err
@@ -46,10 +48,10 @@ func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 }
 
 // ForAllRounds returns up to n guarantees (ε, δ) of the paper's Theorem Main, each of which holds for every number of
-// rounds T from RoundsFor(target) to K (rounds of one gradient). Use it for a training that is planned for the ε
-// target but may have more rounds. The list may be empty. [Guarantees.At] turns it into a trade-off curve, which
-// approximates the curve g_{σ,ε_target} of the paper from below. The target must be positive, and n in [1,
-// MaxGuarantees].
+// rounds T from p.RoundsFor(target), the least T that costs at most ε = target, to K, which means rounds of one
+// gradient. Use it for a training that is planned for the ε target but may have more rounds. The list may be empty.
+// [Guarantees.At] turns it into a trade-off curve, which approximates the curve g_{σ,ε_target} of the paper from
+// below. The target must be positive, and n in [1, MaxGuarantees].
 func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon target", target), checkCount(n)); err != nil {
 		return nil, err

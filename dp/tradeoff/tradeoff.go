@@ -19,9 +19,10 @@ import (
 )
 
 // Gaussian returns the trade-off function G_μ(α) = Φ(Φ⁻¹(1-α) - μ) of telling N(0,1) from N(μ,1), for μ ≥ 0 and α in
-// [0, 1] (Dong, Roth, Su 2022, Definition 2.6). It is the curve of a μ-GDP release, such as a sum with Gaussian
-// noise. Φ is the standard normal distribution function. Gaussian calls gdp.Tail, which is 1-Φ without loss of digits,
-// and its inverse gdp.TailQuantile, and is as accurate as they are.
+// [0, 1] (Dong, Roth, Su 2022, Definition 2.6). It is the curve of μ-GDP (Gaussian differential privacy): for example
+// that of a sum with Gaussian noise of standard deviation σ, if one record changes the sum by up to μσ. Φ is the
+// standard normal distribution function. Gaussian calls gdp.Tail, which is 1-Φ without loss of digits, and its inverse
+// gdp.TailQuantile, and is as accurate as they are.
 func Gaussian(mu, alpha float64) float64 {
 	if !(mu >= 0 && alpha >= 0 && alpha <= 1) || math.IsInf(mu, 1) {
 		return 0

@@ -27,9 +27,9 @@ type Profile struct {
 //   - or one Approximation, if the accountant proves nothing.
 //
 // The curves are valid for any Profile. With more ε values, both curves approach the true one. The error of the lower
-// curve falls with the square of the distance between ε values, and that of the upper curve only linearly. Training
-// leaves out an ε for which the accountant returns dp.ErrNotCovered, and returns this error if no ε remains. Soon
-// after ctx is cancelled the error is context.Cause(ctx).
+// curve falls with the square of the distance between ε values, and that of the upper curve only linearly. An ε at
+// which the method Delta of a has no proof (dp.ErrNotCovered) is left out; if none remains, Training returns this
+// error. Soon after ctx is cancelled the error is context.Cause(ctx).
 func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile, alphas []float64) (Curves, error) {
 	if p.Epsilons < 2 || p.Epsilons > MaxGuarantees {
 		return nil, fmt.Errorf("number of epsilons = %d, must be in [2, %d]", p.Epsilons, MaxGuarantees)

@@ -22,7 +22,7 @@ import (
 )
 
 // New returns the small network "convnet" for images of shape in (channels, height and width) and the given number of
-// classes. It returns an error unless height and width are multiples of 4.
+// classes. It returns an error unless height and width are multiples of 4, because two pooling layers each halve them.
 func New(in nn.Shape, classes int) (*models.Network, error) {
 	var layers []nn.Layer
 	conv := func(out int, behind ...nn.Layer) {

@@ -32,14 +32,14 @@ func NewReLU() *models.Network { return must(ForReLU(digits, 10)) }
 
 // For returns LeNet-5 with the hyperbolic tangent and mean pooling, as [New] does, but for images of the shape in
 // (channels, height and width) and the given number of classes. It returns an error unless height and width are
-// multiples of 4 and at least 12.
+// multiples of 4, because two pooling layers halve them exactly, and at least 12, because smaller images leave the
+// second convolution too few pixels.
 func For(in nn.Shape, classes int) (*models.Network, error) {
 	return build("lenet", in, classes, nn.Tanh{}, nn.AvgPool{})
 }
 
 // ForReLU returns LeNet-5 with ReLU and max pooling, as [NewReLU] does, but for images of the shape in (channels,
-// height and width) and the given number of classes. It returns an error unless height and width are multiples of 4
-// and at least 12.
+// height and width) and the given number of classes. Height and width must be as [For] requires.
 func ForReLU(in nn.Shape, classes int) (*models.Network, error) {
 	return build("lenet-relu", in, classes, nn.ReLU{}, nn.MaxPool{})
 }

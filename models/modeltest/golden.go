@@ -19,8 +19,8 @@ import (
 // parameters of seed 1, and compares its hash with want: the first 8 bytes of its SHA-256, in hexadecimal. It does so
 // with each variant of the arithmetic code (for different processor instructions) that this machine has, except for
 // the portable one, which rounds differently. tiled is the hash with matrix tiles (AMX instructions); leave it out if
-// they give the same bits. If the change of the bits is intended, raise CodeVersion in package train and recompute
-// the results.
+// they give the same bits. If the change of the bits is intended, raise the number that train.Spec.CodeVersion
+// returns, so that stored results are no longer used, and recompute the results.
 func Golden(t *testing.T, m models.Model, d *data.Dataset, want string, tiled ...string) {
 	t.Helper()
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())

@@ -29,9 +29,9 @@ type Case struct {
 	// between the gradient sum of a batch and the sum over its examples one by one. With float32 parameters, about
 	// 1e-3 is the best possible.
 	GradTolerance float64
-	// Exact is nil, or for a Model that rounds coarsely (such as one with nn.BF16) a model with the same parameters
-	// that computes products more exactly. Gradients are then compared with the loss of Exact, and each coordinate of
-	// a clipped gradient may be off by 1 % of the gradient's norm after clipping.
+	// Exact is usually nil. If Model rounds coarsely, for example with nn.BF16, set Exact to a model with the same
+	// parameters that computes products more exactly. Gradients are then compared with the loss of Exact, and each
+	// coordinate of a clipped gradient may be off by 1 % of the gradient's norm after clipping.
 	Exact models.Model
 
 	oneClass bool           // whether only the machine's default kernels are attacked

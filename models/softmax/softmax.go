@@ -357,8 +357,8 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given mo
 }
 
 // Logits sets out[i·K+k] to the logit (score before softmax) of class k for example i of b, with the parameters
-// params. K is the model's number of classes; as a [models.Scorer], the model must have as many as the data set.
-// given is working memory from NewScratch.
+// params. K is the model's number of classes, which must be that of the data set, because callers of a [models.Scorer]
+// use the data set's number as K. given is working memory from NewScratch.
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
 	m.blocks(s, params, b, func(from int) {
