@@ -152,8 +152,8 @@ func (c *Client) Abort() {
 	s.busy = false
 }
 
-// Workspace is working memory for Client.Compute. Several clients can use one Workspace in turn, but two calls of
-// Compute that run at the same time need two.
+// Workspace is working memory for Client.Compute, which therefore need not allocate memory in each round. Several
+// clients can use one Workspace in turn, but two calls of Compute that run at the same time need two.
 type Workspace struct {
 	sampling, dropout, noise rng.Stream
 	rows                     []int32
@@ -189,9 +189,10 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 	return nil
 }
 
-// Substitute is a function that computes the message of the client's current round instead of Client.Release, for
-// example with a deliberate fault that an audit must find. Set it in Config.Substitute. It writes the message to u, of
-// the model's length. It may read the client, but must not change it. ws is working memory.
+// Substitute is a function that computes the message of the client's current round instead of Client.Release (the
+// usual noisy sum of clipped gradients), for example with a deliberate fault that an audit must find. Set it in
+// Config.Substitute. It writes the message to u, of the model's length. It may read the client, but must not change
+// it. ws is working memory, to pass to methods of the client such as GradSum.
 type Substitute func(c *Client, u []float32, ws *Workspace) error
 
 // Release sets u, of the model's length, to the message of the current round: the sum of the clipped gradients of a

@@ -38,8 +38,8 @@ const (
 )
 
 // Violation is the error for a state of a run that breaks an [Invariant], a rule of the protocol. It means a bug in
-// this package. With the build tag "invariants", a run that finds one panics with it. Tests also search all states of
-// small runs for one.
+// this package. With the build tag "invariants", a run that reaches such a state panics with the Violation.
+// Tests also search all states of small runs for violations.
 type Violation struct {
 	Invariant Invariant
 	Detail    string   // what is wrong in this state

@@ -41,8 +41,10 @@ func (d Decay) Ends() bool { return d == ZeroDecay || d == CosineDecay }
 // StepSize determines the step size of each round: it starts at Eta0 and falls as Decay says. The step size
 // multiplies the sum of a batch's gradients, not their mean. So divide a learning rate for the mean by the batch size.
 type StepSize struct {
-	Eta0  float64 // initial step size η₀ > 0
-	Beta  float64 // how fast the step size falls, β ≥ 0, see Decay; must be 0 if Decay.Ends
+	Eta0 float64 // initial step size η₀ > 0
+	// Beta is β ≥ 0, which says how fast the step size falls, see Decay. It must be 0 for ZeroDecay and CosineDecay,
+	// which do not use it.
+	Beta  float64
 	Decay Decay
 }
 

@@ -1,7 +1,7 @@
 package sim
 
 // Vector holds a model or an update that a server and clients in one process send to each other without copying. It
-// counts the parties that still need to read it, so that the runner can then reuse its memory. An update has one
+// counts the parties that still need to read it, so that the run can then reuse its memory. An update has one
 // reader, the server. A global model has one reader for each client. Nobody may write to a Vector before its last
 // reader has released it.
 type Vector struct {

@@ -12,8 +12,8 @@ import (
 // the order of their times. Events of the same time are ordered by client, and those of one client by their creation.
 // All of this happens in the caller's goroutine, except for gradients: if Perf.Workers is above 1 and a round has
 // enough work (Perf.MinWork), worker goroutines compute them, from the event that begins the round to the event that
-// ends it. So the rounds of clients that overlap on the virtual clock are computed at the same time. The result does
-// not depend on Perf.
+// ends it. So the rounds of clients that overlap on the virtual clock are computed at the same time. [Perf], the
+// settings for the speed, does not change the result.
 //
 // Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they have no error result,
 // may panic.
@@ -47,7 +47,9 @@ type Virtual struct {
 }
 
 // NewVirtual prepares a run of the configuration on the virtual clock. The error lists everything that is wrong with
-// the configuration. observe, unless it is nil, is called with every broadcast.
+// the configuration. perf has the settings for the speed, such as the number of goroutines; they do not change the
+// result. observe, unless it is nil, is called with every broadcast, a global model that the server sends to the
+// clients.
 func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -115,7 +117,8 @@ func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool
 	return false, nil
 }
 
-// Ledgers returns a copy of each client's ledger: all rounds that the client has finished so far.
+// Ledgers returns, for each client, a copy of its ledger, which lists all rounds that the client has finished so far.
+// An accountant computes from a ledger what the client's rounds cost a record.
 func (v *Virtual) Ledgers() []dp.Ledger {
 	out := make([]dp.Ledger, len(v.clients))
 	for i, c := range v.clients {
@@ -124,7 +127,7 @@ func (v *Virtual) Ledgers() []dp.Ledger {
 	return out
 }
 
-// Now returns the time of the last event on the virtual clock.
+// Now returns the current time on the virtual clock: that of the event that was processed last.
 func (v *Virtual) Now() Time { return v.now }
 
 // Next returns the time of the next event on the virtual clock, or false if no event is left.

@@ -50,7 +50,7 @@ func CheckExport(path string) (about string, err error) {
 // ends in .json. It writes both or neither. The ending of path chooses the format. A .npz or .safetensors file has
 // only the weights, as float32 arrays. An .onnx file has the whole computation: from the columns of a record as
 // float64, before they are normalised, to the probabilities of the labels or, for regression, to the predicted value.
-// Only models that take rows of features and have dense layers can be written as .onnx.
+// Only linear models and multi-layer perceptrons on rows of features can be written as .onnx.
 //
 // If the columns were normalised from public bounds, a value outside its bounds counts as the nearer bound in an
 // .onnx file, even where [Saved.Normalised] returns an error instead. s must come from OpenModel.

@@ -37,7 +37,7 @@ type Forecast struct {
 	TotalFLOPs  float64      `json:"flops"`                // operations of all gradients of all clients
 	Memory      []sim.Part   `json:"memory"`               // what needs memory, and how much
 	MemoryBytes int64        `json:"memory_bytes"`         // the peak: the sum of all parts of Memory
-	Computing   int          `json:"gradients_at_a_time"`  // how many batches (of different clients) are computed at a time
+	Computing   int          `json:"gradients_at_a_time"`  // how many clients' batches are computed at the same time
 	Speed       float64      `json:"gradients_per_second"` // measured on one batch that is computed alone
 	Seconds     float64      `json:"seconds_expected"`     // expected seconds of the training loop
 	Privacy     claim.Report `json:"privacy"`              // the guarantee that the run will have

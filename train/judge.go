@@ -84,7 +84,7 @@ func (s Spec) JudgedOn() string {
 
 // JudgedRows has counts of the rows on which an accuracy was measured. They show whether the accuracy is reliable.
 // With fewer than 200 distinct rows, or if the copies of one record are more than a tenth of the rows, another seed can
-// give a very different accuracy, because it chooses other rows. Copies matter because [data.SplitByRecord] puts all
+// give a very different accuracy, because the seed chooses the rows. Copies matter because [data.SplitByRecord] puts all
 // copies of a record either into the test rows or into the training rows.
 type JudgedRows struct {
 	TestRows     int `json:"test_rows"`     // all rows on which the accuracy was measured

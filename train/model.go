@@ -19,7 +19,8 @@ import (
 	"proactivedp/nn"
 )
 
-// These are the values of Spec.Model: the names of the models. The paper is the one that [DefaultSpec] names.
+// These are the values of Spec.Model: the names of the models. The paper is "Proactive DP: A Multiple Target
+// Optimization Framework for DP-SGD".
 const (
 	Ridge     = "logreg"       // logistic regression with a ridge penalty, see Spec.Lambda
 	Plain     = "logreg-plain" // logistic regression without a penalty

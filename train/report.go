@@ -43,14 +43,16 @@ type Report struct {
 	Theta float64 `json:"theta"`
 	// MaxLag and MeanLag are the largest and the mean lag of the rounds. The lag is i − k for round i of a client whose
 	// newest global model is number k.
-	MaxLag       int          `json:"max_lag"`
-	MeanLag      float64      `json:"mean_lag"`
-	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 without a clock
-	Notes        []string     `json:"notes,omitempty"`           // sentences that a reader of the results must know
-	ParamsSHA256 string       `json:"params_sha256"`             // digest of the last global model
-	ParamsNorm   float64      `json:"params_norm"`               // Euclidean norm of the last global model's parameters
-	Averaged     *Averaged    `json:"averaged,omitempty"`        // the averaged model, if the spec asks for one
-	Privacy      claim.Report `json:"privacy"`                   // the guarantee that the run has, see Prepared.ReleasedPrivacy
+	MaxLag  int     `json:"max_lag"`
+	MeanLag float64 `json:"mean_lag"`
+	// VirtualTime is how many simulated seconds the run took, on the virtual clock or on a real clock (Spec.TimeScale).
+	// It is 0 if the run had no clock.
+	VirtualTime  float64      `json:"virtual_seconds,omitempty"`
+	Notes        []string     `json:"notes,omitempty"`    // sentences that a reader of the results must know
+	ParamsSHA256 string       `json:"params_sha256"`      // digest of the last global model
+	ParamsNorm   float64      `json:"params_norm"`        // Euclidean norm of the last global model's parameters
+	Averaged     *Averaged    `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
+	Privacy      claim.Report `json:"privacy"`            // the guarantee that the run has, see Prepared.ReleasedPrivacy
 	// Releases lists rounds whose ε for a record is at least that of the run. Use the list to compute the ε of this run
 	// together with other releases of the same records. If all clients have the same records, it has the rounds of all
 	// clients. If each record belongs to one client, it has rounds that cost at least as much as those of any single

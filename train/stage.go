@@ -33,7 +33,8 @@ type Participant struct {
 	// norm C.
 	NoiseMultiplier float64 `json:"sigma"`
 	// SampleSize is the client's own constant batch size s_c; 0 means the spec's. The client has T_c = ⌊K/s_c⌋ rounds,
-	// where K is the spec's GradComps. Some client must have the spec's number of rounds, and none may have more.
+	// where K is the spec's GradComps. At least one client must have as many rounds as the spec, and none may have
+	// more, because the permissible delay and the numbers of global models count the spec's rounds.
 	SampleSize int `json:"sample_size,omitempty"`
 	// Run is the number of this client's training among all trainings that take their random numbers from the same
 	// source (Stage.Root). Two participants, also of different stages, must not have the same number. Otherwise both
@@ -41,10 +42,10 @@ type Participant struct {
 	Run uint64 `json:"run"`
 }
 
-// FirstOfPersons is part of an error text. It says why a client cannot be limited to the first N_c of its records
-// (Participant.Records above 0) if the guarantee is for persons. Suppose that a person is added, with k records among
-// the first N_c. Then k records of other persons are no longer among the first N_c, and are not used. So adding one
-// person would change the use of other persons' records.
+// FirstOfPersons is part of an error text of this package and of package auto. It says why a client cannot be limited
+// to the first N_c of its records (Participant.Records = N_c, above 0) if the guarantee is for persons. Suppose that a
+// person is added, with k records among the first N_c. Then k records of other persons are no longer among the first
+// N_c, and are not used. So adding one person would change the use of other persons' records.
 const FirstOfPersons = "if a person is added, others' records move beyond the first ones"
 
 // stageID is the part of a checkpoint's identity that describes a stage.

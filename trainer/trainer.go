@@ -1,5 +1,6 @@
-// Package trainer runs the user's own training script (for example train.py) as an external process. The program
-// chooses the settings and counts the privacy cost. The script trains:
+// Package trainer runs the user's own training script (for example train.py) as an external process. The script trains
+// the model. The program chooses the settings of the training, such as noise and batch size, and counts its privacy
+// cost.
 //
 //	t, err := trainer.New("python3 train.py", trainer.Options{Dir: dir})
 //	…

@@ -36,8 +36,8 @@ type Duration struct {
 // Distribution is a custom distribution of durations, for Duration.Own. It must be immutable, and its draws must
 // depend only on the stream. Otherwise a run cannot be repeated.
 type Distribution interface {
-	// Mean returns the mean, in [0, MaxDuration]. It is used to estimate the memory and the length
-	// of a run.
+	// Mean returns the mean, in [0, MaxDuration]. It is used to estimate how long a run is, and how much memory the
+	// messages need that are under way at the same time.
 	Mean() time.Duration
 	// Draw returns one duration, drawn from s. A negative duration counts as 0.
 	Draw(s *rng.Stream) time.Duration
@@ -216,10 +216,10 @@ func (d *Duration) ExpectedOf(client int) float64 {
 }
 
 // At draws the duration of one round or message and returns it times scale, for example the number of gradients in
-// the round. The draw depends only on the root, the purpose p (such as rng.ComputeTime), the client, and at, the
-// number of the round or message, and not on other draws. So a run can be repeated. The result is rounded to whole
-// nanoseconds, so that the order of events does not depend on the last bits of a float64. It is at most Beyond. s is
-// working memory.
+// the round. The draw depends only on the root, the purpose p (what the number is for, such as rng.ComputeTime), the
+// client, and at, the number of the round or message, and not on other draws. So a run can be repeated. The result is
+// rounded to whole nanoseconds, so that the order of events does not depend on the last bits of a float64. It is at
+// most Beyond. s is working memory.
 func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float64, s *rng.Stream) time.Duration {
 	if d.Kind == Constant {
 		return whole(float64(d.Mean) * scale)

@@ -10,16 +10,17 @@ import (
 )
 
 // Speeds says how fast each simulated client computes. A gradient of a client with speed x takes 1/x times the
-// duration that is drawn from Timing.Compute. Either List has the speeds, or Kind and Shape describe a distribution
-// with mean 1, from which the factor 1/x of each client is drawn once. With the zero value all clients have speed 1.
+// duration that is drawn from Timing.Compute, the distribution for speed 1. Either List has the speeds, or Kind and
+// Shape describe a distribution with mean 1, from which the factor 1/x of each client is drawn once. With the zero
+// value all clients have speed 1.
 type Speeds struct {
 	List  []float64 // the speed of each client
 	Kind  Family    // Lognormal or Pareto: the distribution of the factor 1/x if List is nil
 	Shape float64   // the parameter of Kind: σ of Lognormal or α of Pareto
 }
 
-// MinSpeed and MaxSpeed are the limits of a client's speed in Speeds.List. A client with speed 1 takes exactly the
-// time that is drawn from Timing.Compute.
+// MinSpeed and MaxSpeed are the limits of a client's speed in Speeds.List. A gradient of a client with speed
+// x takes 1/x times the duration that is drawn from Timing.Compute.
 const (
 	MinSpeed = 1e-3
 	MaxSpeed = 1e3

@@ -21,7 +21,7 @@ import (
 // duration, also a round that begins again because the client had left (see [Churn]). In a trace of message times, a
 // client's update of round i takes duration i of the client's list, and broadcast k to the client takes duration k.
 // There is one exception: if messages can be lost or duplicated ([Network]) or clients can leave ([Churn]), a message
-// takes duration n, where n is the number of messages that were sent before it from or to this client. So a lost
+// takes duration n, where n counts all messages that were sent before it, both from and to this client. So a lost
 // message that is sent again takes another duration than the first time.
 type Trace struct {
 	durations [][]time.Duration // each client's durations, at least one

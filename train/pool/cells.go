@@ -54,7 +54,8 @@ type Cell struct {
 	// Run computes the result, a value that can be written as JSON. It may call progress with the fraction of the
 	// work that is done, in [0, 1], and it may write checkpoints and continue from one, as keep says.
 	Run func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
-	// Check returns an error if the text, a result from the folder, is incomplete. Run then computes the cell again.
+	// Check returns an error if the text, a result from the folder, is incomplete. The function [Run] then
+	// computes the cell again.
 	Check func(json.RawMessage) error
 	// Alone says that the result depends on real time, as with the runner hogwild. Then no other cell runs at the
 	// same time. The result is stored like others, but computing it again gives a different result.

@@ -14,7 +14,9 @@ type Forecast struct {
 	Cells int           // number of different cells; equal cells count once
 	Kept  int           // how many of these cells already have a result in the folder
 	Time  time.Duration // estimated time of the cells that are not in the folder
-	Clock int           // how many of these cells wait in real time (train.Spec.TimeScale); Time does not include the waits
+	// Clock is how many of the cells that are not in the folder wait in real time (train.Spec.TimeScale). Time does not
+	// include the waits.
+	Clock int
 }
 
 // Plan returns a forecast of what [Run] would have to do for the same cells and options. It computes no cell, but it

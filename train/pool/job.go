@@ -21,8 +21,8 @@ type Job struct {
 	Spec json.RawMessage `json:"spec"` // Cell.Spec as JSON
 	Data string          `json:"data"` // the name of its data set
 	Work float64         `json:"work"` // estimated floating-point operations
-	// Source is the data set, for an Elsewhere that must send the data to the other process. It is not part of the
-	// JSON.
+	// Source is the data set, for an [Elsewhere] (which computes jobs in other processes) that must send the data to
+	// them. It is not part of the JSON.
 	Source *train.Source `json:"-"`
 }
 

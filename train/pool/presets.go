@@ -175,8 +175,9 @@ func Features(dataset string) train.Spec {
 
 // Network returns the settings of the paper (see [Experiment]) for a network (model, such as train.LeNet) on a data
 // set (dataset: mnist or cifar10), but with the step size and schedule of train.DefaultSpec, which are not made for
-// networks. Use [MNIST] or [CIFAR] to get the settings with a suitable step size, which a search found. The clipping
-// norm is 0.025 for both data sets. δ is 1/N for N records, as in the paper.
+// networks. Use it if you set the step size and schedule yourself, for example to search for good ones. Otherwise use
+// [MNIST] or [CIFAR], whose step sizes such a search has found. The clipping norm is 0.025 for both data sets. δ is 1/N
+// for N records, as in the paper.
 func Network(model, dataset string) train.Spec {
 	basics := paper.MNIST()
 	if dataset == "cifar10" {
