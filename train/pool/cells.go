@@ -346,7 +346,7 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 	if err != nil {
 		return err
 	}
-	if err := keep.Forget(); err != nil {
+	if err := b.store.forget(b.keys[i]); err != nil {
 		return err
 	}
 	if b.costs[i].Memory >= largeCell {

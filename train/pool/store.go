@@ -160,9 +160,24 @@ func (s store) keep(key string) train.Keep {
 	if s.dir == "" {
 		return train.Keep{}
 	}
-	k := train.Keep{Path: filepath.Join(s.dir, key+".checkpoint"), Aside: true}
+	k := train.Keep{Path: s.checkpoint(key), Aside: true}
 	if from, err := train.OpenCheckpoint(k.Path, nil); err == nil {
 		k.From = from
 	}
 	return k
+}
+
+func (s store) checkpoint(key string) string { return filepath.Join(s.dir, key+".checkpoint") }
+
+// forget removes the checkpoint of a cell whose result is stored. It does not look for temporary files that a killed
+// process left, as train.Keep.Forget does, because make has removed them: with many small cells, reading the
+// names of all files after each cell would take as long as the trainings.
+func (s store) forget(key string) error {
+	if s.dir == "" {
+		return nil
+	}
+	if err := os.Remove(s.checkpoint(key)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
