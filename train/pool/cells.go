@@ -342,7 +342,7 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 	if err = errors.Join(err, b.store.setTook(b.keys[i], took)); err != nil {
 		return err
 	}
-	text, err := b.store.save(b.keys[i], result)
+	text, err := b.store.save(b.keys[i], result, took)
 	if err != nil {
 		return err
 	}
