@@ -151,9 +151,9 @@ func duration(seconds float64) time.Duration {
 // maxSeconds is about thirty years.
 const maxSeconds = 1e9
 
-// setTook stores how long a cell has taken so far. If the machine fails then, the time may be lost.
+// setTook stores how long a cell has taken so far, unless that is 0 ms. If the machine fails then, the time may be lost.
 func (s store) setTook(key string, took time.Duration) error {
-	if s.dir == "" {
+	if s.dir == "" || took < time.Millisecond/2 {
 		return nil
 	}
 	return files.WriteSwept(s.timePath(key), false, files.Text(fmt.Sprintf("%.3f\n", took.Seconds())))
