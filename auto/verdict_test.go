@@ -62,9 +62,9 @@ func sortedFile(n int) *data.Dataset {
 func TestSatisfiedIsTrueOfASortedFile(t *testing.T) {
 	for seed := range uint64(3) {
 		// The most that any model can have is 0.75·½ + 0.25 = 0.625.
-		checkVerdict(t, loopOn(t, sortedFile(3000), seed+1, Client{Epsilon: 2, Accuracy: 0.6}))
+		checkVerdict(t, loopOn(t, sortedFile(3000), seed+1, Client{Epsilon: 0.5, Accuracy: 0.6}))
 	}
-	r := loopOn(t, sortedFile(3000), 1, Client{Epsilon: 2, Accuracy: 0.5})
+	r := loopOn(t, sortedFile(3000), 1, Client{Epsilon: 0.5, Accuracy: 0.5})
 	checkVerdict(t, r)
 	if !r.Satisfied {
 		t.Errorf("a target of 0.5 that is reached: %s, %s", r.End, r.Unsatisfied())

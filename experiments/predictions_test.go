@@ -71,7 +71,7 @@ func TestPredictionsAreNear(t *testing.T) {
 func TestProposalsAreChecked(t *testing.T) {
 	base := train.DefaultSpec()
 	base.Data, base.Clients = "synth-drawn", 1
-	c := PredictionCase{Name: "drawn", Base: base, Epsilon: []float64{0.5, 2}, Proposals: 2}
+	c := PredictionCase{Name: "drawn", Base: base, Epsilon: []float64{0.25, 0.5}, Proposals: 2}
 	source := train.NewSource(synth.OneHot(rng.New(3), 120))
 	o := pool.Options{Workers: 2} // without a folder: writing these small trainings takes longer than training again
 	all, err := c.Check(t.Context(), source, 3, o)
@@ -81,20 +81,20 @@ func TestProposalsAreChecked(t *testing.T) {
 	if len(all) != 4 {
 		t.Fatalf("%d settings, must be 2 at each of 2 budgets", len(all))
 	}
-	r := propose.DefaultRequest(base, 2)
+	r := propose.DefaultRequest(base, 0.5)
 	r.Seeds, r.Count = 3, 2
 	want, err := propose.Propose(t.Context(), r, propose.Options{Data: source, Probe: source, Probing: propose.Own, Trials: o})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range want.Proposals {
-		if got := all[2+i]; got.Setting != p.Setting || got.Prediction != p.Prediction || got.Proxy != p.Proxy || got.Epsilon != 2 ||
+		if got := all[2+i]; got.Setting != p.Setting || got.Prediction != p.Prediction || got.Proxy != p.Proxy || got.Epsilon != 0.5 ||
 			got.Case != "drawn" {
 			t.Errorf("setting %d is %+v, must be %+v", i, got, p)
 		}
 	}
 	for i, c := range all {
-		if c.Epsilon != []float64{0.5, 0.5, 2, 2}[i] || c.Real <= 0 || c.Utility <= 0 || c.Short <= 0 || c.Low >= c.High {
+		if c.Epsilon != []float64{0.25, 0.25, 0.5, 0.5}[i] || c.Real <= 0 || c.Utility <= 0 || c.Short <= 0 || c.Low >= c.High {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -241,9 +241,13 @@ func (w truth) compare(t *testing.T, net *nn.Net, batch data.Batch, scratch *nn.
 			t.Errorf("%s: %d norms", id, seen)
 		}
 		want := make([]float64, net.NumParams())
+		times := make([]float64, w.set.Len())
 		for _, r := range batch.Rows {
+			times[r]++
+		}
+		for r, n := range times {
 			for j, g := range w.grads[r] {
-				want[j] += min(1, clip/norms[r]) * g
+				want[j] += n * min(1, clip/norms[r]) * g
 			}
 		}
 		diff := make([]float64, len(want))

@@ -16,19 +16,19 @@ import (
 	"proactivedp/rng"
 )
 
-// loadTime is how long Hogwild is under load: some seconds, or what
-// PROACTIVEDP_LOAD says, such as 10m.
-func loadTime(t *testing.T) time.Duration {
+// loadTime says how long Hogwild is under load, and in how many runs at most: 100 runs in a few
+// seconds, or any number in the time that PROACTIVEDP_LOAD says, such as 10m.
+func loadTime(t *testing.T) (time.Duration, int) {
 	t.Helper()
 	text := os.Getenv("PROACTIVEDP_LOAD")
 	if text == "" {
-		return 4 * time.Second
+		return 4 * time.Second, 100
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return d, math.MaxInt
 }
 
 // ending is how a run under load ends.
@@ -181,10 +181,11 @@ func (l load) run() error {
 // goroutine behind.
 func TestHogwildUnderLoad(t *testing.T) {
 	before := runtime.NumGoroutine()
-	until := time.Now().Add(loadTime(t))
+	long, most := loadTime(t)
+	until := time.Now().Add(long)
 	ends := map[ending]int{}
 	n := 0
-	for ; time.Now().Before(until); n++ {
+	for ; n < most && time.Now().Before(until); n++ {
 		l := drawLoad(n)
 		if err := l.run(); err != nil {
 			t.Errorf("load %d: %v: %v", n, l, err)

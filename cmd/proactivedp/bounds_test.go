@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"proactivedp/cmd/proactivedp/internal/cli"
 )
 
 // bounds are the numbers of an answer of which one side is safe, by their JSON keys.
@@ -101,7 +103,7 @@ func (b bounds) unsafe(text string) (wrong []string, seen int) {
 func printed(t *testing.T, line string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), strings.Fields(line), &stdout, &stderr); code != exitOK {
+	if code := run(cli.WithDraw(t.Context(), drawOnce), strings.Fields(line), &stdout, &stderr); code != exitOK {
 		t.Fatalf("proactivedp %s: exit status %d\n%s", line, code, &stderr)
 	}
 	return stdout.String()

@@ -160,7 +160,7 @@ func mirror(d *data.Dataset) *data.Dataset {
 
 // Folded features are the same for an image and its mirror image, and about half as many.
 func TestFoldedFeaturesAreThoseOfTheMirrorImage(t *testing.T) {
-	for _, d := range []*data.Dataset{synth.Objects(rng.New(1), 60), synth.Digits(rng.New(1), 70), pictures(2, 3, 9, 14)} {
+	for _, d := range []*data.Dataset{synth.Objects(rng.New(1), 24), synth.Digits(rng.New(1), 28), pictures(2, 3, 9, 14)} {
 		a, b := apply(t, Map{Fold: Yes}, d), apply(t, Map{Fold: Yes}, mirror(d))
 		for i, v := range a.Value {
 			if math.Abs(float64(v-b.Value[i])) > 1e-4 {
@@ -201,7 +201,7 @@ func TestFeaturesAreOfTheRecordAlone(t *testing.T) {
 
 // Kernels of all classes agree within float32.
 func TestClassesAgree(t *testing.T) {
-	d := synth.Objects(rng.New(1), 60)
+	d := synth.Objects(rng.New(1), 20)
 	var first []float32
 	for _, class := range f32.Classes() {
 		if class == cpu.AMX {

@@ -33,13 +33,13 @@ func Write(path string, write func(io.Writer) error) error {
 		err = fill(f, path, write)
 		return errors.Join(err, f.Close())
 	}
-	return whole(path, true, 0o666, write)
+	return whole(path, true, true, 0o666, write)
 }
 
 // WritePrivate does the same as Write for a regular file, but only the user can read the new file. This also holds if
 // it replaces a file that others can read.
 func WritePrivate(path string, write func(io.Writer) error) error {
-	return whole(path, true, private, write)
+	return whole(path, true, true, private, write)
 }
 
 // private is the mode of a file that only its user reads.
@@ -47,17 +47,20 @@ const private fs.FileMode = 0o600
 
 // WriteSwept does the same as Write, but does not remove temporary files that killed processes left. Use it in a
 // folder with many files that SweepFolder has already cleaned: each removal would read the names of all files.
-func WriteSwept(path string, write func(io.Writer) error) error {
-	return whole(path, false, 0o666, write)
+// Without flush, the file is not flushed to disk. If the machine then fails within about half a minute, the file can
+// be old, missing or damaged, so its reader must be able to tell.
+func WriteSwept(path string, flush bool, write func(io.Writer) error) error {
+	return whole(path, false, flush, 0o666, write)
 }
 
 // whole replaces the file at path by the output of write, as a whole or not at all. sweeps says
-// whether it removes temporary files that killed processes left.
-func whole(path string, sweeps bool, mode fs.FileMode, write func(io.Writer) error) error {
+// whether it removes temporary files that killed processes left, and flush whether it flushes the file to disk.
+func whole(path string, sweeps, flush bool, mode fs.FileMode, write func(io.Writer) error) error {
 	f, err := create(path, sweeps, mode)
 	if err != nil {
 		return err
 	}
+	f.flush = flush
 	defer f.Discard()
 	if err := fill(f, path, write); err != nil {
 		return err
@@ -95,10 +98,11 @@ func fill(f io.Writer, path string, write func(io.Writer) error) error {
 // the new content must be read back before it replaces the old. Every File must end with Commit or
 // Discard.
 type File struct {
-	temp *os.File // nil once committed or discarded
-	name string
-	path string
-	sync func(dir string) error // syncFolder
+	temp  *os.File // nil once committed or discarded
+	name  string
+	path  string
+	flush bool                   // whether Commit flushes the file and its folder
+	sync  func(dir string) error // syncFolder
 }
 
 // maxTries is how often Create tries another name, because another process swept the temporary file
@@ -147,7 +151,7 @@ func create(path string, sweeps bool, mode fs.FileMode) (*File, error) {
 			temp.Close()
 			continue
 		}
-		f := &File{temp: temp, name: name, path: path, sync: syncFolder}
+		f := &File{temp: temp, name: name, path: path, flush: true, sync: syncFolder}
 		if old != nil { // the umask has removed bits of the old file's mode
 			if err := temp.Chmod(mode); err != nil {
 				f.Discard()
@@ -182,13 +186,18 @@ func (f *File) Commit() error {
 		return fmt.Errorf("%s: %w", f.path, os.ErrClosed)
 	}
 	defer f.Discard()
-	if err := f.temp.Sync(); err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
+	if f.flush {
+		if err := f.temp.Sync(); err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
 	}
 	if err := f.place(); err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	f.temp = nil
+	if !f.flush {
+		return nil
+	}
 	if err := f.sync(filepath.Dir(f.path)); err != nil {
 		return fmt.Errorf("%s is written, but may be lost if the machine fails now: %w", f.path, err)
 	}

@@ -343,11 +343,11 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 	if err = errors.Join(err, b.store.setTook(b.keys[i], took)); err != nil {
 		return err
 	}
-	text, err := b.store.save(b.keys[i], result)
+	text, err := b.store.save(b.keys[i], result, took)
 	if err != nil {
 		return err
 	}
-	if err := keep.Forget(); err != nil {
+	if err := b.store.forget(b.keys[i]); err != nil {
 		return err
 	}
 	if b.costs[i].Memory >= largeCell {

@@ -403,6 +403,10 @@ func TestStoppedCellsGoOn(t *testing.T) {
 			if err := s.setTook(key, time.Hour); err != nil {
 				t.Fatal(err)
 			}
+			left := filepath.Join(s.dir, "."+key+".checkpoint.ABCDEFGHIJKLMNOPQRSTUVWXYZ.tmp") // of a killed process
+			if err := os.WriteFile(left, nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
 			if kept.From != nil {
 				defer kept.From.Close()
 				for seconds, want := range map[float64]time.Duration{

@@ -201,7 +201,7 @@ func (b *batch) away(ctx context.Context, numbers []int) (left []int, err error)
 		if err := b.cells[i].Check(result); err != nil {
 			return fmt.Errorf("job %s: %w", b.keys[i], err)
 		}
-		text, err := b.store.save(b.keys[i], json.RawMessage(bytes.Clone(result)))
+		text, err := b.store.save(b.keys[i], json.RawMessage(bytes.Clone(result)), quick)
 		if err != nil {
 			return err
 		}

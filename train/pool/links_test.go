@@ -17,7 +17,7 @@ import (
 // over if it were damaged, and a pipe is not waited for.
 func TestCellsAreNoLinksAndNoPipes(t *testing.T) {
 	s, other := store{t.TempDir()}, store{t.TempDir()}
-	if _, err := other.save("key", Trial{Accuracy: 0.5, Rows: 2}); err != nil {
+	if _, err := other.save("key", Trial{Accuracy: 0.5, Rows: 2}, 0); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]func(path string) error{

@@ -86,7 +86,12 @@ func (s store) load(key string, check func(json.RawMessage) error) (json.RawMess
 	return cell.Result, nil
 }
 
-func (s store) save(key string, result any) (json.RawMessage, error) {
+// quick is the time in which a lost cell is computed again: its file need not be flushed to disk, which would take
+// about as long. If the machine fails before the file is on the disk, load finds no cell, or a damaged one.
+const quick = 100 * time.Millisecond
+
+// save stores a finished cell that took so long.
+func (s store) save(key string, result any, took time.Duration) (json.RawMessage, error) {
 	text, err := json.Marshal(result)
 	if err != nil {
 		return nil, fmt.Errorf("cell: %w", err)
@@ -100,7 +105,7 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cell: %w", err)
 	}
-	return text, files.WriteSwept(s.path(key), files.Text(whole))
+	return text, files.WriteSwept(s.path(key), took >= quick, files.Text(whole))
 }
 
 // timePath is the file with the time that a cell has taken so far. It is not in the file of the
@@ -146,12 +151,12 @@ func duration(seconds float64) time.Duration {
 // maxSeconds is about thirty years.
 const maxSeconds = 1e9
 
-// setTook stores how long a cell has taken so far.
+// setTook stores how long a cell has taken so far, unless that is 0 ms. If the machine fails then, the time may be lost.
 func (s store) setTook(key string, took time.Duration) error {
-	if s.dir == "" {
+	if s.dir == "" || took < time.Millisecond/2 {
 		return nil
 	}
-	return files.WriteSwept(s.timePath(key), files.Text(fmt.Sprintf("%.3f\n", took.Seconds())))
+	return files.WriteSwept(s.timePath(key), false, files.Text(fmt.Sprintf("%.3f\n", took.Seconds())))
 }
 
 // keep returns where a running cell writes its checkpoints, and the checkpoint from which it
@@ -160,9 +165,24 @@ func (s store) keep(key string) train.Keep {
 	if s.dir == "" {
 		return train.Keep{}
 	}
-	k := train.Keep{Path: filepath.Join(s.dir, key+".checkpoint"), Aside: true}
+	k := train.Keep{Path: s.checkpoint(key), Aside: true}
 	if from, err := train.OpenCheckpoint(k.Path, nil); err == nil {
 		k.From = from
 	}
 	return k
+}
+
+func (s store) checkpoint(key string) string { return filepath.Join(s.dir, key+".checkpoint") }
+
+// forget removes the checkpoint of a cell whose result is stored. It does not look for temporary files that a killed
+// process left, as train.Keep.Forget does, because make has removed them: with many small cells, reading the
+// names of all files after each cell would take as long as the trainings.
+func (s store) forget(key string) error {
+	if s.dir == "" {
+		return nil
+	}
+	if err := os.Remove(s.checkpoint(key)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -30,7 +30,7 @@ func flips(text []byte, try func(bit int, flipped []byte)) {
 // The case of its keys may change.
 func TestFlippedBitsOfCellsAreSeen(t *testing.T) {
 	s := store{t.TempDir()}
-	text, err := s.save("key", Trial{Accuracy: 0.9636, Rows: 1000})
+	text, err := s.save("key", Trial{Accuracy: 0.9636, Rows: 1000}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/json"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -138,8 +141,31 @@ func TestModuleCanBeGivenAnotherPath(t *testing.T) {
 	run(dir, "git", "init", "--quiet")
 	run(dir, "git", "add", "--all", "--force")
 	run(dir, "sh", "-c", "set -e\ngit ls-files"+commands)
-	for _, folder := range []string{".", "examples"} {
-		run(filepath.Join(dir, folder), "go", "list", "-mod=readonly", "-deps", "-test", "./...")
+	// Both modules can be read, and each import of the module is of a folder that it has.
+	run(dir, "go", "list", "-mod=readonly", "-deps", "./rng")
+	run(filepath.Join(dir, "examples"), "go", "list", "-mod=readonly", "example.org/you/proactivedp/rng")
+	own := 0
+	for name := range source {
+		if path.Ext(name) != ".go" || strings.Contains(name, "/testdata/") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range f.Imports {
+			of := strings.Trim(i.Path.Value, `"`)
+			folder, is := strings.CutPrefix(of, "example.org/you/proactivedp/")
+			if _, err := os.Stat(filepath.Join(dir, folder)); is && err != nil || of == "proactivedp" || strings.HasPrefix(of, "proactivedp/") {
+				t.Errorf("%s imports %s, which is not there", name, of)
+			}
+			if is {
+				own++
+			}
+		}
+	}
+	if own < 2000 {
+		t.Errorf("%d imports of the module, must be at least 2,000", own)
 	}
 	for file, want := range map[string]string{
 		"rng/rng.go":      `hashed("proactivedp/rng/stream/v1"`, // which is no import
