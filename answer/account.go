@@ -16,7 +16,8 @@ import (
 // be compared.
 const AllAccountants = "all"
 
-// MostEvents is the largest number of events (rounds with equal settings) in a question that is given as JSON.
+// MostEvents is the largest number of events in a question that is given as JSON. One event describes any number of
+// rounds with equal settings, see [dp.Event].
 const MostEvents = 500
 
 // AccountQuestion asks what rounds cost a record in privacy: ε at a given δ, or δ at a given ε. [Account] answers it.

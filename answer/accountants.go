@@ -19,8 +19,9 @@ import (
 const MinAccuracy, MaxAccuracy = 1e-6, 0.5
 
 // Accountants returns all accountants (methods that compute ε). The first one, pld, gives the sharpest guarantee. The
-// last one, gdp, is an approximation without a guarantee. pld encloses ε in an interval; accuracy, in [MinAccuracy,
-// MaxAccuracy], is the width of this interval divided by its upper end. The others do not use it.
+// last one, gdp, is an approximation without a guarantee. pld encloses ε in an interval; accuracy is the width of this
+// interval divided by its upper end, in [MinAccuracy, MaxAccuracy], or 0 for pld.DefaultAccuracy. The other accountants
+// do not use it.
 func Accountants(accuracy float64) []dp.Accountant {
 	return []dp.Accountant{
 		pld.Accountant{Accuracy: accuracy}, rdp.Accountant{},

@@ -34,8 +34,8 @@ type TradeoffQuestion struct {
 	Delta float64 `json:"delta"`
 	// Target is an ε in (0, 0.5) for the curve by Theorem Main of the Proactive DP paper. The theorem proves (ε, δ) for
 	// trainings with enough noise and rounds (package dp/closedform): the smaller ε, the more rounds it needs. If there
-	// are fewer rounds than ε = Target needs (tradeoff.Paper.RoundsFor), the curve is left out. Otherwise it holds for
-	// the rounds of the question, and also for more rounds that compute as many gradients in all. 0 means the least ε
+	// are fewer rounds than ε = Target needs (tradeoff.Paper.RoundsFor), the curve is left out. With enough rounds, the
+	// curve also holds for every training with more but smaller rounds and as many gradients in all. 0 means the least ε
 	// that the theorem allows for Delta and the rounds' noise multiplier (closedform.Epsilon).
 	Target float64 `json:"target,omitempty"`
 	Points int     `json:"points,omitempty"` // number of points of a curve, in [3, 100000], in JSON at most 2001; 0 means 101
@@ -79,7 +79,7 @@ type Tradeoff struct {
 
 // Curves is a [Tradeoff] as the function [JSON] returns it. Lines has the points of its curves. Odds has the largest
 // fraction of the people in the data whom an attacker can recognise as members, if the attacker also takes 5 % of the
-// people outside the data for members. It follows from the bound below the true curve that the accountant pld proves.
+// people outside the data for members. The accountant pld proves this limit, see [Odds].
 type Curves struct {
 	*Tradeoff
 	Odds  *Odds           `json:"odds,omitempty"`
@@ -129,8 +129,9 @@ func (q TradeoffQuestion) Validate() error {
 //   - the curve by Theorem Main of the Proactive DP paper, which proves (ε, δ) for trainings with enough noise and
 //     rounds (package dp/closedform).
 //
-// If the method of one of the last two has no proof for these rounds, its curve is left out, and Tradeoff.LeftOut has
-// the reason. If pld proves no ε for them, Compare returns an error that wraps dp.ErrNotCovered.
+// Gaussian differential privacy and Theorem Main do not cover all rounds, for example not every way of sampling. If one
+// of them does not cover the rounds of the question, its curve is left out, and Tradeoff.LeftOut has the reason. If pld
+// proves no ε for the rounds, Compare returns an error that wraps dp.ErrNotCovered.
 func Compare(ctx context.Context, q TradeoffQuestion) (*Tradeoff, error) { return q.compare(ctx) }
 
 // compare is Compare with additional points at the α of others.

@@ -11,10 +11,10 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Attack measures how well the scores in a [Scores] distinguish members (canaries, that is, extra records, that were
-// in the training data) from the other canaries. A pair such as AUCLow and AUCHigh is a confidence interval. If the
-// scores of different canaries are independent, each interval contains the true value with a probability of at least
-// ScoresReport.Confidence.
+// Attack measures how well the attack of a [Scores] distinguishes members (canaries, that is, extra records, that were
+// in the training data) from the other canaries. The attack gave each canary a score, which should be larger for
+// members. A pair such as AUCLow and AUCHigh is a confidence interval. If the scores of different canaries are
+// independent, each interval contains the true value with a probability of at least ScoresReport.Confidence.
 type Attack struct {
 	// AUC is the probability that a random member has a higher score than a random other canary; equal scores count
 	// half.

@@ -28,7 +28,7 @@ type Course struct {
 	Run func(ctx context.Context, canary bool, seed uint64) (float64, error)
 }
 
-// Audit computes lower bounds on the ε of one course, which [Run] also does for each of Options.Courses. It runs the
+// Audit audits the course c by itself, without the other tests of [Run], and returns lower bounds on its ε. It runs the
 // course the given number of times, in [MinRuns, MaxRuns], with the canary (the record in question), and as often
 // without it. It then compares the numbers that c.Run returned. It uses only Seed and Workers of the options. Each
 // bound is wrong with a probability of at most level, in (0, 0.5]. If c.Run returns NaN, Audit returns an error.

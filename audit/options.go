@@ -31,8 +31,8 @@ type Options struct {
 	// MinRuns. More runs find smaller faults.
 	Runs int
 	// Delta is the δ at which ε is claimed and bounded, in [1e-15, 0.5]. The probe that audits by a single training
-	// with many canaries (see [OneRun]) uses a smaller δ if Delta is too large for the number of canaries: what δ
-	// allows for each canary adds up, and could explain many right guesses without any ε.
+	// with many canaries (see [OneRun]) uses a smaller δ if Delta is too large for the number of canaries: each canary
+	// adds to the probability that δ allows, so many right guesses would then be possible even with ε = 0.
 	Delta      float64
 	Confidence float64  // probability with which all lower bounds of a report hold together, in [0.5, 1 - 1e-9]
 	Courses    []Course // trainings that choose their rounds by results, to audit in addition to this package's probes

@@ -12,8 +12,8 @@ import (
 	"proactivedp/internal/version"
 )
 
-// PartKind is the value of the key "kind" in the JSON of each part of an audit that an [Elsewhere] sends to other
-// processes. If a process gets several kinds of work, it should pass to [Do] the work that has this kind.
+// PartKind is the value of the key "kind" in the JSON of each part of an audit that an [Elsewhere] (your code) sends to
+// other processes. If a process gets several kinds of work, it should pass to [Do] the work that has this kind.
 const PartKind = "audit"
 
 // Elsewhere is an interface for spreading an audit over processes. You implement it, and set Options.Elsewhere. The
@@ -68,10 +68,10 @@ func (o *Options) describe(name string) part {
 
 // Do computes one part of an audit, in a process that helps the one in which [Run] or [Alarms] was called. That process
 // has an [Elsewhere] (your code), which sends parts to the helping processes. Call Do with each part that arrives, in
-// text, and send the result back to the Elsewhere. A part names the audit's Options.Courses but, as JSON, cannot hold
-// their functions. So courses must have all courses of the audit; it may also have others. workers is the number of
-// trainings at the same time, at least 1. Do refuses a part from another build of the program, because its result
-// might differ.
+// text, and send the result back to the Elsewhere. courses must have every [Course] of the audit's Options.Courses
+// again, because a part is JSON, which has only the name of a Course and not its function Run. It may also have others.
+// workers is the number of trainings at the same time, at least 1. Do refuses a part from another build of the program,
+// because its result might differ.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
 	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {

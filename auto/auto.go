@@ -290,7 +290,8 @@ type Trainer interface {
 }
 
 // Tested is the accuracy of a model (or another metric of the task) on one client's test or held-out records, and
-// what a model that has learnt nothing would reach on them. See train.Judgement.
+// what a model that has learnt nothing would reach on them. The embedded train.JudgedRows counts these records and how
+// many of them differ.
 type Tested struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 	train.JudgedRows

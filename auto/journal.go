@@ -35,8 +35,8 @@ type Journal struct {
 }
 
 // JournalTask is one task of a [Journal], the file from which an interrupted [Run] continues: a model to be trained for
-// the targets and budgets of some clients, in one or several stages. Outlook has the accuracies that were estimated before the first private
-// training of the task.
+// the targets and budgets of some clients, in one or several stages (private trainings). Outlook has the accuracies that
+// were estimated before the first stage.
 type JournalTask struct {
 	Task
 	Outlook Outlook `json:"outlook"`

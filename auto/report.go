@@ -56,9 +56,9 @@ type ClientReport struct {
 	// test records, the model exceeds the baseline and is not below the target by more than the sampling
 	// error. The sampling error is by how much the accuracy on so few records can be off: 1.645 standard
 	// deviations of the accuracy (see models.Metric.Margin). If the task has another metric than the
-	// accuracy, its value and its baseline are compared in the same way. Its sampling error is then Margin
-	// for the target and models.Metric.Chance for the baseline, or for regression the two results of
-	// models.Metric.SamplingErrors.
+	// accuracy, its value is compared with its target and its baseline in the same way. Such a metric has two
+	// sampling errors: models.Metric.Margin for the comparison with the target, and models.Metric.Chance for
+	// that with the baseline. For regression, models.Metric.SamplingErrors returns both.
 	Satisfied   bool    `json:"satisfied"`
 	Short       string  `json:"short,omitempty"`   // why it is not satisfied
 	HeldOut     float64 `json:"held_out_accuracy"` // task's metric on its held-out records
@@ -80,7 +80,7 @@ type StageReport struct {
 }
 
 // Privacy is the privacy guarantee of a [Report] for each record. It covers everything that was released in this task
-// and in earlier tasks of the same folder.
+// and in earlier tasks that used the same folder, [Options].Dir.
 type Privacy struct {
 	EpsilonUpper float64         `json:"epsilon_upper"` // the largest ε of any account
 	Delta        float64         `json:"delta"`         // the largest δ of any account, so that (EpsilonUpper, Delta) holds for all

@@ -19,7 +19,9 @@ import (
 	"proactivedp/sim"
 )
 
-// Options are the options of [Run]: the folder of its [Journal], and functions that Run calls.
+// Options are the options of [Run]: the folder of its [Journal], the facts about the data that it treats as public (see
+// [Public]), and functions that Run calls. Utility estimates accuracies before the first private training (see
+// [Utility]).
 type Options struct {
 	// Dir is the folder of the journal and of each task's newest model. It is created if it does not exist.
 	// With "" nothing is kept. Only a simulation may do that, because the record of what was spent is lost.
@@ -45,8 +47,8 @@ type Refusal struct {
 	Metric   string  // name of the metric of both accuracies
 	Target   float64 // the lowest of the clients' target accuracies
 	Feasible float64 // largest accuracy that can be expected within the budgets
-	// Sigma is the noise multiplier with which a stage reaches Feasible, if this stage uses the whole budget. It is 0 if
-	// more noise, which costs less of the budget, gave the largest accuracy, and for the strategies Paper and PaperTarget.
+	// Sigma is the noise multiplier with which one stage uses the whole budget, if the estimate Feasible is for this
+	// noise. It is 0 if Feasible is for more noise, and for the strategies Paper and PaperTarget.
 	Sigma float64
 	Of    string // description of the records of the utility graph
 }

@@ -132,8 +132,8 @@ func (s *Stage) root(seed uint64) string {
 	return rng.New(seed).Name().Root
 }
 
-// RunOf returns the batch size s_c of a participant, and its number of rounds T_c = ⌊K/s_c⌋. K, the number of gradients of
-// a client with the least batch size, is SampleSize·Rounds.
+// RunOf returns the batch size s_c of a participant, and its number of rounds T_c = ⌊K/s_c⌋, where K = SampleSize·Rounds.
+// So a client with a larger batch size has fewer rounds, and all clients compute about K gradients each.
 func (s *Stage) RunOf(p train.Participant) (size, rounds int) {
 	size = cmp.Or(p.SampleSize, s.SampleSize)
 	return size, s.SampleSize * s.Rounds / size

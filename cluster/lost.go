@@ -21,9 +21,9 @@ import (
 //  1. At its start and then regularly, a client sends a hello message, which names the oldest round that it can still
 //     send. The server's answer names the first round of the client that the server does not have.
 //  2. If the server lacks a round that is older than what the client can send, the round may still wait in the
-//     broker's stream of updates. So the client asks again, with a mark in the hello (its field First).
-//  3. The server answers a hello with this mark only after it has read the whole stream. If it then still lacks the
-//     round, the round is lost.
+//     broker's stream of updates. So the client sends another hello, in which the field First marks this case.
+//  3. The server answers such a hello only after it has read the whole stream. If it then still lacks the round, the
+//     round is lost.
 var ErrLost = errors.New("rounds are lost")
 
 // roundsText names the rounds from first to end − 1.

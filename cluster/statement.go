@@ -19,9 +19,10 @@ import (
 	"proactivedp/train"
 )
 
-// Statement is the privacy guarantee for the records of one client of a distributed training. Its per-client ε counts
-// the rounds in the client's own ledger. Only the client knows that this ledger is complete. Its per-record ε also
-// counts, for every other client that holds the same record, all rounds of the run.
+// Statement is the privacy guarantee for the records of one client of a distributed training, as this client computes
+// it. The per-client ε counts the rounds in the client's own ledger. The per-record ε also counts the other clients that
+// hold the same record. This client does not see their ledgers, so it assumes that each of them releases all rounds of
+// the run.
 type Statement = claim.Report
 
 // planned returns the guarantee after all rounds of the run, for the records of a client whose

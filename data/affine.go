@@ -42,9 +42,10 @@ func (m Affine) Dense() bool {
 // a normalised value is not finite. With m.Refuse, a value outside its bounds is also an error. The error names the
 // column and the first row with such a value, but never shows the value.
 //
-// Sparse rows do not store zeros. If the result is dense, these zeros are filled in first, and are treated like other
-// values. Otherwise every Shift is 0, and the zeros stay 0 without being compared with the bounds. So that they are
-// never outside the bounds, it is an error if the bounds of a column whose Shift is 0 do not include 0.
+// Sparse rows do not store zeros. If m.Dense is true, these zeros are filled in first, and are treated like other
+// values. If it is false, every Shift is 0, so the zeros stay 0, and they are not compared with the bounds. They must
+// nevertheless be within the bounds: if a column has the Shift 0 and its bounds do not include 0, Mapped returns an
+// error.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 
 // MappedInPlace does the same as [Dataset.Mapped]: it normalises the rows by m. But it may overwrite the rows of d to

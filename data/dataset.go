@@ -62,9 +62,9 @@ type Dataset struct {
 	// Synthetic means that the rows were generated and not observed. Every report of a result must say so.
 	Synthetic bool
 
-	// Featurer is what [Dataset.Featured] calls to compute the features of the map m; set it to a function that uses
-	// a cache. The argument d is this data set or one that was made from it. nil means that the map's own method
-	// Apply is called.
+	// Featurer is what [Dataset.Featured] calls to get the features of the map m; set it to a function that keeps
+	// features in a file, because computing them again can take long. The argument d is this data set or one that was
+	// made from it. nil means that the map's own method Apply is called.
 	Featurer func(d *Dataset, m FeatureMap) (*Dataset, error)
 }
 

@@ -20,8 +20,9 @@ type FeatureMap interface {
 	Apply(ctx context.Context, d *Dataset, progress func(done int)) (*Dataset, error)
 }
 
-// Featured returns the records of d with dense rows of the features m in place of images. It calls d.Featurer
-// (usually a cache) or, if that is nil, m.Apply. The caller may change the returned rows.
+// Featured returns the records of d with dense rows of the features m in place of images. It calls the function
+// d.Featurer, which can read features from a file instead of computing them again. If d.Featurer is nil, it calls
+// m.Apply. The caller may change the returned rows.
 func (d *Dataset) Featured(m FeatureMap) (*Dataset, error) {
 	if d.Featurer != nil {
 		return d.Featurer(d, m)

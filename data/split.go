@@ -112,8 +112,8 @@ func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held S
 }
 
 // CheckHoldOut returns nil if [HoldOut] accepts the arguments part and fold, and otherwise an error. part, the
-// fraction of rows that is held out, must be in (0, 1). fold, the number of the part that is held out, must be in [0,
-// 1/part − 1]. Use it to check settings before the data is read.
+// fraction of rows that is held out, must be in (0, 1). fold says which rows these are, and must be in [0, 1/part − 1]:
+// for part = 0.2, there are the folds 0 to 4. Use CheckHoldOut to check settings before the data is read.
 func CheckHoldOut(part float64, fold int) error {
 	if !(part > 0 && part < 1) {
 		return fmt.Errorf("holdout = %v, must be in (0, 1): it is the part of the training records that is held "+

@@ -106,8 +106,8 @@ func (e Engine) checkFree(ctx context.Context) error {
 
 // MaxMessage returns the largest length of a message, in bytes, that the broker accepts. Longer data must be sent in
 // parts. If the broker runs elsewhere (e.URL), MaxMessage connects to it as p, as [Dial] does, and asks. Otherwise it
-// returns the fixed limit of the broker that [Engine.Start] would start. To find a problem before that, it also checks
-// that e.Listen is free: the result is an error if, for example, another program listens there.
+// returns the fixed limit of the broker that [Engine.Start] would start. It then also checks that e.Listen is free, so
+// that you learn of a problem before Start: the result is an error if, for example, another program listens there.
 func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
 	if e.URL == "" {
 		return startedMaxMessage, e.checkFree(ctx)

@@ -14,9 +14,10 @@ const (
 	privateKeyFile  = "server.key"
 )
 
-// WriteConfig writes configuration files for brokers (nats-server) that run elsewhere: TLS, and the users of ring
-// with the permissions that allow returns. The files are written to dir, the folder of the keyring. They are secret:
-// copy them only to the brokers' machines. Existing files are not overwritten.
+// WriteConfig writes configuration files for brokers (nats-server) that run elsewhere: TLS, and the users of ring with
+// their permissions. allow returns the permissions of a user; for trainings of package cluster, pass cluster.Allow. The
+// files are written to dir, the folder of the keyring. They are secret: copy them only to the brokers' machines.
+// Existing files are not overwritten.
 func WriteConfig(dir string, ring *Keyring, allow func(User) Permissions) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Users and TLS of proactivedp's brokers; to be included in nats-server's own configuration.\n"+

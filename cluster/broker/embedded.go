@@ -170,8 +170,8 @@ func (b *Broker) Connect(ctx context.Context, p Peer) (*nats.Conn, error) {
 // connections whose clients do not read may take longer: they end only at WriteDeadline.
 const closeTime = 5 * time.Second
 
-// Close stops the broker, if it runs in this process, and waits for its end, but at most five seconds. A connected
-// process that no longer reads could delay the end for longer.
+// Close stops the broker, if it runs in this process, and waits for its end. It waits at most five seconds, because a
+// connected process that no longer reads could delay the end for long.
 func (b *Broker) Close() {
 	if b.ns == nil {
 		return

@@ -32,8 +32,8 @@ var (
 	ErrUnavailable = errors.New("not available")
 	// ErrMissing means that the user named a folder and the file is not in it.
 	ErrMissing = errors.New("missing from the given folder")
-	// ErrDamaged means that the file exists but fails verification. For the cache it also means
-	// that it could not be downloaded again.
+	// ErrDamaged means that the file exists but fails verification. A damaged file in the cache is downloaded again;
+	// there the error means that the download failed too, or that downloads are off.
 	ErrDamaged = errors.New("damaged")
 )
 
