@@ -31,7 +31,7 @@ type Attack struct {
 // Rate says how well an attack with one threshold does: it guesses that a canary (an extra record) was in the
 // training data if its score is at least the threshold. A positive is such a guess, which is false if the canary was
 // not in the data. FPR and TPR are the rates of false and true positives. FPRLow and FPRHigh are the ends of a
-// confidence interval for FPR, as are TPRLow and TPRHigh for TPR.
+// confidence interval for FPR, as are TPRLow and TPRHigh for TPR (at ScoresReport.Confidence).
 type Rate struct {
 	// MaxFPR is the false-positive rate for which Threshold was chosen: Threshold is the lowest threshold with an FPR
 	// of at most MaxFPR.

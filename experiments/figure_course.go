@@ -169,10 +169,11 @@ func drawCourse(dataset string, r LoopRequest, courses []Course) plots.Picture {
 	return accuracy
 }
 
-// WriteCourse writes the course c (a run of a [Loop] for the request r on the data of source) to the folder dir as a
-// figure: a picture, its data and a manifest. The command "proactivedp report" can show this figure. command is the
-// command line that repeats the run. caption is the text below the picture, see [Caption]. config is stored in the
-// manifest as the run's configuration: pass the report of package auto.
+// WriteCourse writes the course c to the folder dir as a figure. A course is what one run of the command auto did:
+// its trainings, one after another, for the request r on the data of source. The figure is a picture, its data and a
+// manifest. The command "proactivedp report" can show this figure. command is the command line that repeats the run.
+// caption is the text below the picture, see [Caption]. config is stored in the manifest as the run's configuration:
+// pass the report of package auto.
 func WriteCourse(dir, command, caption string, r LoopRequest, c Course, source *train.Source, config any) error {
 	if err := c.Validate(len(r.Clients)); err != nil {
 		return err

@@ -9,9 +9,10 @@ import (
 )
 
 // Rows holds the feature rows of a data set in a form in which the loops of linear models are fast: they multiply
-// rows by parameter vectors, and add rows to sums on a [Grid]. A row is identified by its number in the data set.
-// Parameter vectors and sums are float64 vectors whose length is the result of Columns; elements beyond the data
-// set's features are 0.
+// rows by parameter vectors, and add rows to sums. A row is identified by its number in the data set. Parameter vectors
+// and sums are float64 vectors whose length is the result of Columns: the number of features, rounded up to what
+// vector instructions need. The additional elements are 0. The elements of sums are multiples of one small unit, so
+// that adding rounds nothing (see [Grid]).
 //
 // The rows are stored sparsely, or densely (with their zeros) where this is faster with the processor's vector
 // instructions. The results have the same bits in both forms.

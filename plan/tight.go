@@ -8,8 +8,8 @@ import (
 )
 
 // Tight is the result of [Plan.Tighten]: the ε of a plan by the accountant given to Tighten (usually pld.Accountant),
-// and the batch size and the noise with which this accountant would meet the budget. It has them for add-or-remove
-// and for replace-one adjacency.
+// the larger batch size (with the plan's noise) and the smaller noise (with the plan's batch size) with which this
+// accountant would still meet the budget. It has them for add-or-remove and for replace-one adjacency.
 type Tight struct {
 	Accountant  string  `json:"accountant"`
 	AddOrRemove Allowed `json:"add_or_remove"`

@@ -167,9 +167,9 @@ func NewWorkspace(m models.Model) *Workspace {
 	return &Workspace{sums: models.NewSums(m), model: m.NewScratch()}
 }
 
-// Sum returns a vector of the model's length that a [Substitute] can pass to Client.GradSum and then to
-// Client.AddNoise, so that it need not allocate one. Each call returns the same memory
-// and does not clear it. Client.Release may overwrite it.
+// Sum returns a vector of the model's length as working memory, for a [Substitute], which is a function that runs in
+// place of Client.Release. It can pass the vector to Client.GradSum and then to Client.AddNoise, and need not allocate
+// one. Each call returns the same memory and does not clear it. Client.Release may overwrite it.
 func (ws *Workspace) Sum() []float64 { return ws.sums.Wide() }
 
 // Compute sets u to the message of the round under way: the sum of the batch's clipped gradients at the client's

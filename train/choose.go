@@ -155,9 +155,10 @@ func (s Spec) InitialStep() string {
 
 // Choose returns p's spec with values for the settings that open names, chosen for a training with the privacy budget
 // epsilon, and a text for the user that lists the choices. If the batch size is to be chosen, it is the one that the
-// planner recommends for epsilon (see [plan.Plan.Recommend]), unless open.Rounds gives the number of rounds. Choose
-// does not set a noise multiplier: if open.Noise is true, call [Source.Calibrate] with the result. Of the data, Choose
-// uses only the number of records of a client and the numbers of features and of model parameters.
+// planner recommends for epsilon (see [plan.Plan.Recommend]) or, if open.Rounds gives the number of rounds, the
+// number of gradients divided by it. Choose does not set a noise multiplier: if open.Noise is true, call
+// [Source.Calibrate] with the result. Of the data, Choose uses only the number of records of a client and the numbers
+// of features and of model parameters.
 func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec, string, error) {
 	if err := p.made(); err != nil {
 		return Spec{}, "", err

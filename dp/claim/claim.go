@@ -96,9 +96,9 @@ func (c Claim) AtMost(why string) Claim {
 }
 
 // Plus returns the claim for two releases together: that of c, and a second one that is (epsilon, 0)-differentially
-// private. The upper end of its ε is the sum of epsilon and the upper end of c's ε (basic composition). The lower end
-// becomes 0, and Kind becomes dp.Upper. why becomes the Reason; it should describe the second release. Without an ε, c
-// is returned unchanged.
+// private. The upper end of its ε is the sum of epsilon and the upper end of c's ε (basic composition). No lower
+// bound is known for both together, so the lower end becomes 0, and Kind becomes dp.Upper. why becomes the Reason; it
+// should describe the second release. If c has no ε (c.EpsilonUpper is nil), c is returned unchanged.
 func (c Claim) Plus(epsilon float64, why string) Claim {
 	c = c.AtMost(why)
 	if c.EpsilonUpper != nil {

@@ -25,14 +25,14 @@ import (
 
 // Accountant computes ε by the paper's Theorem simpleF, with its constant γ corrected (see [Form]). Use it to compare
 // with the paper; the accountant of package pld usually proves a smaller ε. The result is the smallest ε for which the
-// conditions of the theorem hold. The conditions are evaluated again at exactly that ε; see [MinEpsilon].
+// conditions of the theorem hold (see [MinEpsilon]), rounded up so that they hold at the returned number itself.
 //
 // It covers Poisson sampling under add-or-remove adjacency. Sample rates, noise and the number of records
 // N may differ between events. To account for several clients that use the same record, concatenate their
 // events. If the noise differs, every round is counted with the smallest noise multiplier σ, which costs at least as
-// much. If the rates differ, the theorem requires θ² times as many rounds as for equal rates with the same mean, where
-// θ is the largest rate divided by the mean rate. That can give a larger ε than if all rounds had the largest rate,
-// where θ is 1. So Accountant computes ε for the given rates and for the largest one, and returns the smaller ε.
+// much. For a given number of rounds, the theorem's ε grows with θ, the largest rate divided by the mean rate, and
+// for very different rates it can be larger than if all rounds had the largest rate, where θ is 1. So Accountant computes
+// ε for the given rates and for the largest one, and returns the smaller ε.
 //
 // The error wraps dp.ErrNotCovered for everything else: noise too small or rates too large for the
 // theorem, and values outside the ranges. The ranges are N up to 2^53, up to 1e20 epochs, σ in

@@ -30,7 +30,7 @@
 //     printed; see [Form]. Main and simpleF keep the term in γ, which is on the safe side. The
 //     corrected thm1 leaves it out.
 //   - "The smallest solution γ" is ambiguous; see [GammaAt].
-//   - γ, g and h (see [G] and [H]) are computed at σ_eq, and any larger σ is accepted. The paper's
+//   - γ and the functions g and h (see [Conditions]) are computed at σ_eq, and any larger σ is accepted. The paper's
 //     proof uses the real σ, but the theorem is stated with σ_eq, and γ does not simply fall with σ.
 //     A run with the noise σ_eq satisfies both, and more noise on the same release is post-processing.
 //
@@ -89,12 +89,9 @@ func Epsilon(sigma, delta float64) (float64, error) {
 	}
 }
 
-// H returns h(x) = (√(1+(e/x)²) - e/x)², for x > 0 and e = 2.718…: a function of the paper's Theorem simpleF that
-// increases from 0 to 1. Most callers need only [Conditions] and [MaxAlphaBar], which call H. For noise multiplier σ,
-// h(σ) is the upper limit of ᾱ = ε/(γk) for k epochs, where γ is the theorem's constant (see [Gamma]). The limit
-// exists because the formula of γ (see [RHS]) has the denominator σ(1-ᾱ) - 2e√ᾱ, which is positive for smaller ᾱ and
-// 0 at ᾱ = h(σ).
-func H(x float64) float64 {
+// hOf returns h(x) = (√(1+(e/x)²) - e/x)² of Theorem simpleF, for x > 0. It increases from 0 to 1. h(σ) is the upper
+// limit of ᾱ = ε/(γk): the denominator σ(1-ᾱ) - 2e√ᾱ of RHS is positive for smaller ᾱ, and 0 at ᾱ = h(σ).
+func hOf(x float64) float64 {
 	r := rootH(x)
 	return r * r
 }
@@ -105,7 +102,6 @@ func rootH(x float64) float64 {
 	return 1 / (math.Hypot(1, c) + c)
 }
 
-// G returns g(x) = min{1/(ex), h(x)}, a function of the paper's Theorem simpleF, for x > 0; e is 2.718…, and h is the
-// function [H]. The theorem allows sample rates of at most g(σ_eq), where σ_eq is the result of [Sigma]. Most callers
-// need only [Conditions], which checks that. g(x) is h(x) for x < 2.467 and 1/(ex) for larger x.
-func G(x float64) float64 { return min(1/(math.E*x), H(x)) }
+// gOf returns g(x) = min{1/(ex), h(x)} of Theorem simpleF, for x > 0. The theorem allows sample rates of at most
+// g(σ_eq). g(x) is h(x) for x < 2.467 and 1/(ex) for larger x.
+func gOf(x float64) float64 { return min(1/(math.E*x), hOf(x)) }

@@ -82,25 +82,25 @@ func TestSigmaAndH(t *testing.T) {
 	num := must[float64](t)
 	near(t, "σ(0.5, 1e-4)", num(Sigma(0.5, 1e-4)), 6.232, 5e-4)
 	near(t, "σ(0.5, 1e-5)", num(Sigma(0.5, 1e-5)), 6.93, 5e-3)
-	near(t, "h(6)", H(6), 0.4158, 5e-5) // the paper rounds it up to 0.42
-	near(t, "h(10)", H(10), 0.58, 5e-3)
-	near(t, "h(√2)", H(math.Sqrt2), 0.0598, 5e-5)
-	near(t, "eσh(σ) at 6.232", math.E*6.232*H(6.232), 7.26, 5e-3)
+	near(t, "h(6)", hOf(6), 0.4158, 5e-5) // the paper rounds it up to 0.42
+	near(t, "h(10)", hOf(10), 0.58, 5e-3)
+	near(t, "h(√2)", hOf(math.Sqrt2), 0.0598, 5e-5)
+	near(t, "eσh(σ) at 6.232", math.E*6.232*hOf(6.232), 7.26, 5e-3)
 	// h = 1/(eσ) at 2.467 (the paper says 2.5).
-	if x := 2.4665; G(x) != H(x) {
-		t.Errorf("g(%v) = %v is not h", x, G(x))
+	if x := 2.4665; gOf(x) != hOf(x) {
+		t.Errorf("g(%v) = %v is not h", x, gOf(x))
 	}
-	if x := 2.4675; G(x) != 1/(math.E*x) {
-		t.Errorf("g(%v) = %v is not 1/(ex)", x, G(x))
+	if x := 2.4675; gOf(x) != 1/(math.E*x) {
+		t.Errorf("g(%v) = %v is not 1/(ex)", x, gOf(x))
 	}
 	// h as printed, where that does not cancel; and its definition as a pole.
 	for x := 0.01; x < 1e3; x *= 1.1 {
 		printed := math.Pow(math.Sqrt(1+(math.E/x)*(math.E/x))-math.E/x, 2)
-		near(t, "h", H(x), printed, 1e-12)
-		h := H(x)
+		near(t, "h", hOf(x), printed, 1e-12)
+		h := hOf(x)
 		near(t, "σ(1-h) - 2e√h", (x*(1-h)-2*math.E*math.Sqrt(h))/x, 0, 4e-15/min(x, 1))
-		if !(H(1.01*x) > h && h > 0 && h < 1) {
-			t.Errorf("h(%v) = %v, h(1.01x) = %v", x, h, H(1.01*x))
+		if !(hOf(1.01*x) > h && h > 0 && h < 1) {
+			t.Errorf("h(%v) = %v, h(1.01x) = %v", x, h, hOf(1.01*x))
 		}
 	}
 }
@@ -152,8 +152,8 @@ func TestGammaIgnoresSpuriousRoots(t *testing.T) {
 	// σ = 1.5, x = 1: γ = 3.411 solves the printed equation too, with ᾱ > h(σ).
 	got := must[float64](t)(GammaAt(Printed, 1.5, 1))
 	near(t, "γ", got, 39.97, 5e-3)
-	if x := 1 / 3.411; !(x > H(1.5)) {
-		t.Errorf("ᾱ = %v of the spurious root is not beyond h(σ) = %v", x, H(1.5))
+	if x := 1 / 3.411; !(x > hOf(1.5)) {
+		t.Errorf("ᾱ = %v of the spurious root is not beyond h(σ) = %v", x, hOf(1.5))
 	}
 }
 
@@ -289,8 +289,8 @@ func TestRHS(t *testing.T) {
 		}
 	}
 	near(t, "domain, σ large", num(MaxAlphaBar(Corrected, 1e3)), 3-2*math.Sqrt2, 1e-15)
-	near(t, "domain, σ small", num(MaxAlphaBar(Corrected, 1.5)), H(1.5), 0)
-	near(t, "domain as printed", num(MaxAlphaBar(Printed, 1e3)), H(1e3), 0)
+	near(t, "domain, σ small", num(MaxAlphaBar(Corrected, 1.5)), hOf(1.5), 0)
+	near(t, "domain as printed", num(MaxAlphaBar(Printed, 1e3)), hOf(1e3), 0)
 }
 
 func TestRefusals(t *testing.T) {

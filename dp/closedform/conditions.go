@@ -99,8 +99,8 @@ func (s Setting) validateRun() error {
 // given form of the constant γ (see [Form] and [Gamma]). Use [Holds] to find out whether a theorem applies.
 //
 // N is the number of records, T that of rounds, and k that of epochs. s_max is the largest batch size, s̄ the mean one,
-// and θ = s_max/s̄. σ_eq is the least noise multiplier for (ε, δ), see [Sigma]. g is the function [G] and h is [H]. Each
-// line has the theorem, the name of a condition, and the condition:
+// and θ = s_max/s̄. σ_eq is the least noise multiplier for (ε, δ), see [Sigma]. h(x) is (√(1+(e/x)²) - e/x)², and g(x)
+// is min{1/(ex), h(x)}, with e = 2.718…. Each line has the theorem, the name of a condition, and the condition:
 //
 //	Main     sigma    σ ≥ σ_eq
 //	         delta    δ ≤ 1/N
@@ -171,4 +171,4 @@ func above(theorem, name string, have, need float64) Condition {
 }
 
 // safeG is g(σ), rounded down.
-func safeG(sigma float64) float64 { return G(sigma) * (1 - slack) }
+func safeG(sigma float64) float64 { return gOf(sigma) * (1 - slack) }

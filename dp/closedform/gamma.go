@@ -88,8 +88,9 @@ func (c *curve) rhs(a, d float64) float64 {
 }
 
 // MaxAlphaBar returns the upper limit for alphaBar, the argument of [RHS] (ᾱ = ε/(γk) for k epochs). At the limit a
-// denominator of RHS becomes 0. sigma is the noise multiplier σ and must be positive. The limit is h(σ) for the
-// formula as the paper prints it (Printed), see [H], and min{h(σ), 3-2√2} for the corrected one (Corrected).
+// denominator of RHS becomes 0. sigma is the noise multiplier σ and must be positive. The limit is the function h(σ)
+// of [Conditions] for the formula as the paper prints it (Printed), and min{h(σ), 3-2√2} for the corrected one
+// (Corrected).
 func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err
@@ -143,9 +144,10 @@ func Gamma(form Form, eps, delta, k float64) (float64, error) {
 //
 // with [RHS] as the paper prints it (form Printed) or with its errors corrected (Corrected, which a guarantee needs). ᾱ
 // is the sample rate if all batches have one size and there are exactly γk²/ε rounds. γ is rounded up, with a relative
-// error of at most 1e-13. Exactly one such solution exists for every σ > 0 and x > 0. GammaAt returns an error if σ is not in [0.1, 1e35] or x not in [1e-250, 1e100].
+// error of at most 1e-13. Exactly one such solution exists for every σ > 0 and x > 0. GammaAt returns an error if σ is
+// not in [0.1, 1e35] or x not in [1e-250, 1e100].
 //
-// The paper calls γ the "smallest solution". But smaller solutions always exist at ᾱ > h(σ) (see [H]), where
+// The paper calls γ the "smallest solution". But smaller solutions always exist at ᾱ > h(σ) (see [Conditions]), where
 // denominators are negative and the proof does not hold.
 func GammaAt(form Form, sigma, x float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxGammaSigma),

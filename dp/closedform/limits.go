@@ -12,8 +12,8 @@ import (
 type Limits struct {
 	Gamma float64 // constant γ of the theorem (see [Gamma]), rounded up
 	// TTreq3 and TTreq1 are the least numbers of rounds by two of the theorem's conditions, (treq3) and (treq1), each
-	// taken by itself: γθ²k²/ε and θk/g(σ_eq). θ is the largest batch size divided by the mean one, g is the function
-	// [G], and σ_eq is [Sigma] of (ε, δ). For the conditions see [Conditions].
+	// taken by itself: γθ²k²/ε and θk/g(σ_eq). θ is the largest batch size divided by the mean one, For the
+	// conditions, g and σ_eq see [Conditions].
 	TTreq3, TTreq1 float64
 	// TMin is the least number of rounds that the theorem allows: the larger of TTreq3 and TTreq1. Binding is the
 	// name of the condition that sets it, "treq3" or "treq1".

@@ -29,13 +29,13 @@ func (m Moments) Epochs() float64 { return m.Rounds * m.S1 }
 // Theta returns θ, the largest sample rate divided by the mean rate: max q_i/Ŝ₁.
 func (m Moments) Theta() float64 { return max(1, m.MaxRate/m.S1) }
 
-// Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂² of the averages in m. It is the least value that the paper's Theorem thm1 allows for its
-// constant ρ, and the one to pass to [C]: with a larger ρ, the theorem may require more noise.
-func (m Moments) Rho() float64 { return m.S1 / m.S2 * (m.S3 / m.S2) }
+// rho returns Ŝ₁Ŝ₃/Ŝ₂², the least value that the paper's Theorem thm1 allows for its constant ρ: a larger one may
+// require more noise.
+func (m Moments) rho() float64 { return m.S1 / m.S2 * (m.S3 / m.S2) }
 
-// RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂ of the averages in m. It is below 1. It is the least value that the paper's Theorem thm1
-// allows for its constant ρ̂, and the one to pass to [C]: with a larger ρ̂, the theorem may require more noise.
-func (m Moments) RhoHat() float64 { return m.S1 / m.S2 * m.S1 }
+// rhoHat returns Ŝ₁²/Ŝ₂ < 1, the least value that the theorem allows for its constant ρ̂: a larger one may require more
+// noise.
+func (m Moments) rhoHat() float64 { return m.S1 / m.S2 * m.S1 }
 
 // MomentsOfEvents returns the [Moments] (averages of the sample rates) of all rounds of the events, and their
 // smallest noise multiplier. The error wraps dp.ErrNotCovered if an event is not Poisson sampling under add-or-remove

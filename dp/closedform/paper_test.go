@@ -31,7 +31,7 @@ func TestAlgebraOfThePaper(t *testing.T) {
 		same("(interAbadi1)", s/n*math.Sqrt(rounds*l)/eps, z*math.Sqrt(l/eps))
 		same("(upT)", c1*k*k/eps, rounds)
 		// Footnote of Theorem simpleF: T ≥ max{eθσ, θ/h(σ)}k is (treq1), and (minT) is (treq3).
-		same("(treq1)", max(math.E*theta*sigma, theta/H(sigma))*k, rounds*s/(G(sigma)*n/theta))
+		same("(treq1)", max(math.E*theta*sigma, theta/hOf(sigma))*k, rounds*s/(gOf(sigma)*n/theta))
 		same("(minT)", gamma*theta*theta*k*k/eps, rounds*gamma*theta*theta*k*s/n/eps)
 		// Proof of Main: (sigT) at equality is (minT) at equality; the second remark's T ≤ (ε/γθ²)(N/s̄)².
 		least := gamma * theta * theta * k * k / eps

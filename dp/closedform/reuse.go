@@ -17,16 +17,16 @@ import (
 //	k ≤ εN/(γθ²)
 //
 // rounded down, where γ is the constant of Theorem simpleF as printed or corrected (see [Form] and [Gamma]), and θ
-// (theta) the largest batch size divided by the mean one. γ depends on k; at the limit it is [RHS] at σ_eq(ε, δ), the
-// noise multiplier of [Sigma], and ᾱ = θ²/N.
+// (theta) the largest batch size divided by the mean one. γ depends on k; at the limit it is the
+// result of [RHS] for the noise multiplier σ_eq of [Sigma] and ᾱ = θ²/N.
 //
 // No set of trainings may exceed this limit, but staying below it is far from sufficient. The limit assumes the
 // largest possible number of rounds: rounds of one record each on average. Larger batches use up the budget sooner.
 // [Budget] enforces a sufficient condition.
 //
 // n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps dp.ErrNotCovered
-// if n is too small for any such use. Then no γ exists, or the theorem does not even allow batches of θ records, the
-// largest ones if the mean batch has one record.
+// if n is too small for any such use: with a mean batch of one record, the largest has θ records, and the theorem does
+// not allow a batch that large.
 func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	if err := errors.Join(form.check(), checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), checkEpsilon(eps),
 		checkDelta(delta)); err != nil {
@@ -34,7 +34,7 @@ func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	}
 	sigma := sigmaEq(eps, -math.Log(delta))
 	if theta > safeG(sigma)*float64(n) {
-		return 0, fmt.Errorf("records N = %d, must be at least θ/g(σ_eq) = %.4g: %w", n, theta/G(sigma),
+		return 0, fmt.Errorf("records N = %d, must be at least θ/g(σ_eq) = %.4g: %w", n, theta/gOf(sigma),
 			dp.ErrNotCovered)
 	}
 	gamma, err := RHS(form, sigma, theta*theta/float64(n))

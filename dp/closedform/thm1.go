@@ -13,27 +13,23 @@ import (
 // returns. The theorem bounds ε from averages of the rounds' sample rates (see [Moments]).
 const Thm1 = "thm1"
 
-// C returns the number c(x) in the paper's Theorem thm1. The theorem requires a noise multiplier proportional to
-// 1/√c, so a larger c means less noise. Most callers need only [Moments.Conditions], which calls C. It is
+// cOf returns the number c(x) in the paper's Theorem thm1, without the loss of digits that its formula has for small
+// rρx:
 //
 //	c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)}
 //
-// r ≥ 0 (see [Moments.R]) stands for the term with q³ in the paper's bound on a round's [Moment], where q is the sample
-// rate. The corrected form of the theorem does without this term: r is 0, and c is min{1, 2/(ρ̂x)}. ρ ≥ 0 (see
-// [Moments.Rho]) and ρ̂ > 0 (see [Moments.RhoHat]) are ratios of averages of the sample rates; they are 1 and 1 − q
-// if all rounds have the rate q. x > 0 is ε/(kŜ₁), where k is the number of epochs and Ŝ₁ the mean sample rate. C
-// avoids the loss of digits that the formula has for small rρx.
-func C(r, rho, rhoHat, x float64) float64 {
+// The theorem requires a noise multiplier proportional to 1/√c, so a larger c means less noise. For r, ρ and ρ̂ see the
+// methods of Moments; x > 0 is ε/(kŜ₁).
+func cOf(r, rho, rhoHat, x float64) float64 {
 	return min(2/(math.Sqrt(1+2*r*rho*x)+1), 2/(rhoHat*x))
 }
 
-// R returns the constant r of the paper's Theorem thm1 for noise multiplier σ (sigma), to pass to [C]. A larger r
-// means that the theorem requires more noise, because r stands for the term with q³ in the paper's bound on the moments
-// of a round (see [Moment]). For the form Corrected r is 0, because that form does without the term. For Printed, r
-// depends on the theorem's constant r₀, for which R takes the least value that the theorem allows, σ·MaxRate. The
-// result for Printed is meaningful only if u₀ and u₁ are below 1, which [Moments.Conditions] checks. Here u₀ is
-// 2√q/(1−q), u₁ is u₀·e/σ, and q is MaxRate, the largest sample rate.
-func (m Moments) R(form Form, sigma float64) float64 {
+// r returns the constant r of the paper's Theorem thm1 for noise multiplier σ. It stands for the term with q³ in the
+// paper's bound on the moments of a round, so a larger r means more noise. For the form Corrected r is 0, because that
+// form does without the term. For Printed, r depends on the theorem's constant r₀, for which r takes the least value
+// that the theorem allows, σ·MaxRate. The result for Printed is meaningful only if u₀ and u₁ are below 1, which
+// Conditions checks.
+func (m Moments) r(form Form, sigma float64) float64 {
 	if form == Corrected {
 		return 0
 	}
@@ -49,20 +45,21 @@ func (m Moments) noise(r, eps, l float64) float64 {
 }
 
 func (m Moments) c0(r, eps float64) float64 {
-	return C(r, m.Rho(), m.RhoHat(), eps/(m.Epochs()*m.S1))
+	return cOf(r, m.rho(), m.rhoHat(), eps/(m.Epochs()*m.S1))
 }
 
 // Conditions says by how much rounds with these moments, at noise multiplier σ, meet each requirement of
-// the paper's Theorem thm1 for (ε, δ). T is the number of rounds, q_i the sample rate of round i, and Ŝ₁ and
-// Ŝ₂ are defined at [Moments]. r₀, ρ and ρ̂ are constants of the theorem. Conditions uses the least values
-// that it allows: r₀ = σ·max q_i, [Moments.Rho] and [Moments.RhoHat]. The conditions are
+// the paper's Theorem thm1 for (ε, δ). T is the number of rounds, q_i the sample rate of round i, and Ŝ₁, Ŝ₂ and Ŝ₃
+// are the averages in [Moments]. The theorem leaves the choice of three constants, each with a least value, and
+// Conditions takes these values: r₀ = σ·max q_i, ρ = Ŝ₁Ŝ₃/Ŝ₂² and ρ̂ = Ŝ₁²/Ŝ₂. The conditions are
 //
 //	sigma  σ ≥ (2/√c₀)·√(Ŝ₂T(ε+ln(1/δ)))/ε
 //	r0     r₀ ≤ 1/e
 //
-// Here c₀ is the result of [C] for r from [Moments.R], ρ, ρ̂ and x = ε/(TŜ₁²). The form Printed has three more
-// conditions: "least sigma" is σ ≥ 216/215, "u0" is u₀ < 1, and "u1" is u₁ < 1, see [Moments.R]. In the form
-// Corrected, r is 0, and the condition sigma is equivalent to
+// Here c₀ is min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)} for x = ε/(TŜ₁²), as in the theorem. The number r stands for the part
+// with q³ of the paper's bound on a [Moment]. The form Printed has three more conditions: "least sigma" is σ ≥ 216/215,
+// "u0" is u₀ < 1 for u₀ = 2√q/(1−q) with the largest rate q, and "u1" is u₁ < 1 for u₁ = u₀·e/σ. In the form
+// Corrected, r is 0, the minimum is min{1, 2/(ρ̂x)}, and the condition sigma is equivalent to
 //
 //	ε ≥ 2·ln(1/δ)/(σ²-2)  and  σ²ε² ≥ 4V(ε+ln(1/δ)),  V = TŜ₂ = Σq_i²/(1-q_i)
 //
@@ -83,7 +80,7 @@ func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, 
 	u0, u1 := ratios(m.MaxRate, sigma, sigma*sigma)
 	need := math.Inf(1) // if u₀ or u₁ is 1 or more, no noise is enough
 	if u0 < 1 && u1 < 1 {
-		need = m.noise(m.R(form, sigma), eps, -math.Log(delta))
+		need = m.noise(m.r(form, sigma), eps, -math.Log(delta))
 	}
 	return []Condition{
 		atLeast(Thm1, "sigma", sigma, need),
@@ -110,7 +107,7 @@ func (m Moments) MinEpsilon(form Form, sigma, delta float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	r, l := m.R(form, sigma), -math.Log(delta)
+	r, l := m.r(form, sigma), -math.Log(delta)
 	excess := func(logEps float64) float64 { return math.Log(m.noise(r, math.Exp(logEps), l) / sigma) }
 	lo, hi, err := root.Bracket(excess, -1, 1)
 	if err != nil {
@@ -138,7 +135,7 @@ func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 		return 0, err
 	}
 	half := sigma * eps / 2
-	l := m.c0(m.R(form, sigma), eps)*half*(half/(m.Rounds*m.S2)) - eps
+	l := m.c0(m.r(form, sigma), eps)*half*(half/(m.Rounds*m.S2)) - eps
 	if !(l > 0) {
 		return 0, fmt.Errorf("no delta below 1 at sigma = %v, epsilon = %v: %w", sigma, eps,
 			dp.ErrNotCovered)

@@ -55,14 +55,14 @@ func TestMomentsOf(t *testing.T) {
 	near(t, "Ŝ₂", m.S2, (0.01/0.9+0.04/0.8+0.09/0.7)/3, 1e-15)
 	near(t, "Ŝ₃", m.S3, (0.001/0.81+0.008/0.64+0.027/0.49)/3, 1e-15)
 	near(t, "θ", m.Theta(), 1.5, 1e-15)
-	near(t, "ρ", m.Rho(), m.S1*m.S3/(m.S2*m.S2), 1e-14)
+	near(t, "ρ", m.rho(), m.S1*m.S3/(m.S2*m.S2), 1e-14)
 	if m.Rounds != 3 || m.MaxRate != 0.3 {
 		t.Errorf("%+v", m)
 	}
 	for _, s := range []dp.Sizes{dp.ConstantSizes(26), dp.ListSizes{26}} {
 		c := must[Moments](t)(momentsOfSizes(s, 1923, 10000))
-		near(t, "constant ρ", c.Rho(), 1, 1e-11)
-		near(t, "constant ρ̂", c.RhoHat(), 1-0.0026, 1e-11)
+		near(t, "constant ρ", c.rho(), 1, 1e-11)
+		near(t, "constant ρ̂", c.rhoHat(), 1-0.0026, 1e-11)
 		near(t, "k", c.Epochs(), 1923*0.0026, 1e-11)
 	}
 	// The same sequence as a mechanism's events.
@@ -100,11 +100,11 @@ func TestC(t *testing.T) {
 	for range 1000 {
 		rr, rho, hat, x := logUniform(r, 1e-3, 10), 1+r.Float64(), 1-0.5*r.Float64(), logUniform(r, 1e-2, 1e3)
 		printed := min((math.Sqrt(2*rr*rho*x+1)-1)/(rr*rho*x), 2/(hat*x))
-		near(t, "c", C(rr, rho, hat, x), printed, 1e-10)
+		near(t, "c", cOf(rr, rho, hat, x), printed, 1e-10)
 		low := 2*rr*rho/(hat*hat) + 2/hat
 		near(t, "branches at (lowx)", 2/(math.Sqrt(1+2*rr*rho*low)+1), 2/(hat*low), 1e-12)
 	}
-	near(t, "c at r = 0", C(0, 1, 1, 1), 1, 0)
+	near(t, "c at r = 0", cOf(0, 1, 1, 1), 1, 0)
 }
 
 // MinEpsilon's formula in closed form, and its property of being the smallest;

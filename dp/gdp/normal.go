@@ -27,8 +27,8 @@ func LogTail(x float64) float64 {
 	return logDensity(x) + math.Log(mills(x))
 }
 
-// TailQuantile is the inverse of [Tail]: it returns the z with P(Z > z) = p, to a few units in the last place. p must
-// be in [0, 1]; for p = 0 and p = 1 the result is infinite. For other p it is NaN.
+// TailQuantile is the inverse of [Tail]: it returns the z with P(Z > z) = p, to a few units in the last place. The
+// result is +Inf for p = 0, -Inf for p = 1, and NaN for p outside of [0, 1].
 func TailQuantile(p float64) float64 {
 	switch {
 	case p > 0.5:
