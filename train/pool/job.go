@@ -174,9 +174,9 @@ func (j Job) Do(ctx context.Context,
 	return text, keep.Forget()
 }
 
-// away computes cells in other processes, where possible, and returns the numbers of the cells that
+// away lets e compute cells in other processes, where possible, and returns the numbers of the cells that
 // remain for this process.
-func (b *batch) away(ctx context.Context, numbers []int) (left []int, err error) {
+func (b *batch) away(ctx context.Context, e Elsewhere, numbers []int) (left []int, err error) {
 	var jobs []Job
 	var of []int
 	for _, i := range numbers {
@@ -196,7 +196,7 @@ func (b *batch) away(ctx context.Context, numbers []int) (left []int, err error)
 		b.bar.Add(done - shown[job])
 		shown[job] = done
 	}
-	return left, b.elsewhere.Compute(ctx, jobs, func(job int, result json.RawMessage) error {
+	return left, e.Compute(ctx, jobs, func(job int, result json.RawMessage) error {
 		i := of[job]
 		if err := b.cells[i].Check(result); err != nil {
 			return fmt.Errorf("job %s: %w", b.keys[i], err)
