@@ -61,17 +61,22 @@ type Cell struct {
 	Alone bool
 }
 
-// cellOf returns a cell whose result depends on what, for a training of spec. The caller must set
-// the functions Cost, Run and Check.
-func cellOf(what any, spec train.Spec, source *train.Source) Cell {
-	return Cell{Spec: what, Code: spec.CodeVersion(), Kernels: spec.Kernels(), Source: source}
+// cellOf returns the cell of s on the data of source. The caller must set the functions Cost, Run and Check.
+func cellOf(s cellSpec, source *train.Source) Cell {
+	s.Data = source.Hash()
+	spec := s.training()
+	return Cell{Spec: s, Code: spec.CodeVersion(), Kernels: spec.Kernels(), Source: source}
 }
 
 // clockCellOf does the same as cellOf, for a training on a virtual or real clock. With a real clock,
-// no other cell may run at the same time.
-func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
-	c := cellOf(what, spec, source)
-	c.Alone = spec.Runner == train.HogwildRunner
+// no other cell may run at the same time, and other machines do not use the result.
+func clockCellOf(s cellSpec, source *train.Source) Cell {
+	alone := s.Train.Runner == train.HogwildRunner
+	if alone {
+		s.Machine = cpu.Describe()
+	}
+	c := cellOf(s, source)
+	c.Alone = alone
 	return c
 }
 

@@ -499,7 +499,7 @@ func TestJobsReadNoFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := readCell(text); err == nil || !strings.Contains(err.Error(), `initial = "w.npz" is a file`) {
+	if _, err := readSpec(text); err == nil || !strings.Contains(err.Error(), `initial = "w.npz" is a file`) {
 		t.Errorf("initial weights: error %v", err)
 	}
 	for clock, file := range map[string]bool{"trace:times.csv": true, "constant:2ms": false, "exponential:2ms": false} {
@@ -513,11 +513,11 @@ func TestJobsReadNoFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, got, err := readCell(text)
+			got, err := readSpec(text)
 			switch {
 			case file && (err == nil || !strings.Contains(err.Error(), "trace:times.csv is a file")):
 				t.Errorf("%s = %s: error %v", name, clock, err)
-			case !file && (err != nil || got != spec):
+			case !file && (err != nil || got.training() != spec):
 				t.Errorf("%s = %s: %+v, %v", name, clock, got, err)
 			}
 		}

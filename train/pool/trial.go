@@ -19,15 +19,9 @@ type Trial struct {
 	Diverged bool    `json:"diverged"`
 }
 
-type trialSpec struct {
-	Kind  string     `json:"kind"`
-	Train train.Spec `json:"train"`
-	Data  string     `json:"data_sha256"`
-}
-
 // OfTrial returns the cell whose result is a [Trial]: the accuracy at the end of a training of spec on source.
 func OfTrial(spec train.Spec, source *train.Source) Cell {
-	c := cellOf(trialSpec{Kind: "trial", Train: spec, Data: source.Hash()}, spec, source)
+	c := cellOf(cellSpec{Kind: "trial", Train: &spec}, source)
 	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, 1, workers) }
 	c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 		p, err := source.Prepare(spec)
