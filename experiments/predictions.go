@@ -8,8 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -357,11 +355,7 @@ func ranks(x []float64) []float64 {
 
 // WriteText writes the scores (how well accuracies were predicted) as text, for each case and for all cases together.
 func (r *PredictionReport) WriteText(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range r.rows() {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
-	return t.Flush()
+	return report.WriteColumns(w, r.rows())
 }
 
 // rows returns the table of the scores, after a header.
