@@ -103,8 +103,7 @@ func ProposedPredictionCases(proposals int) []PredictionCase {
 func FreshPredictionCases(seed uint64) []PredictionCase {
 	draw := rng.New(seed).Stream(rng.Synthetic, 0, 0)
 	between := func(low, high float64) float64 {
-		v, _ := strconv.ParseFloat(strconv.FormatFloat(low*math.Pow(high/low, draw.Float64()), 'g', 3, 64), 64)
-		return v
+		return decimal.Digits(low*math.Pow(high/low, draw.Float64()), 3)
 	}
 	var all []PredictionCase
 	for _, of := range PredictionCases() {
