@@ -174,11 +174,7 @@ func (l *ledger) usedWith(ctx context.Context, next []dp.Event) (float64, error)
 	if len(all) == 0 {
 		return 0, nil
 	}
-	u, err := l.limits().Used(ctx, all)
-	if err != nil {
-		return 0, err
-	}
-	return u, nil
+	return l.limits().Used(ctx, all)
 }
 
 // lets reports whether the ledger admits the event.
