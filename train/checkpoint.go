@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -61,7 +62,7 @@ func (id identity) goesOn(from identity) error {
 	differ("version of the code", fmt.Sprint(id.Code), fmt.Sprint(from.Code))
 	if id.Kernels != from.Kernels {
 		errs = append(errs, fmt.Errorf("kernels = %v, the checkpoint has %s, and other kernels cannot continue with its "+
-			"bits: choose the kernels with PROACTIVEDP_KERNELS", f32.Kernels(), classes(from.Kernels)))
+			"bits: choose the kernels with PROACTIVEDP_KERNELS", f32.Kernels(), cmp.Or(from.Kernels, "those of avx2, avx512 or neon")))
 	}
 	differ("architecture", id.Arch, from.Arch)
 	asText := func(what string, ofHere, ofThere any) {
@@ -73,14 +74,6 @@ func (id identity) goesOn(from identity) error {
 	asText("config", id.Spec, from.Spec)
 	asText("leg", id.Stage, from.Stage)
 	return errors.Join(errs...)
-}
-
-// classes describes the kernels in words, from the result of [Spec.Kernels].
-func classes(of string) string {
-	if of == "" {
-		return "those of avx2, avx512 or neon"
-	}
-	return of
 }
 
 // header is the part of a checkpoint's file before the state. It describes the run.
