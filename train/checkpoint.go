@@ -168,10 +168,11 @@ func (c *Checkpoint) restore(p *Prepared, v *sim.Virtual) error {
 	if err := p.identity().goesOn(c.identity); err != nil {
 		return err
 	}
-	if err := c.state.Restore(v); err != nil {
-		return fmt.Errorf("checkpoint %s: %w", c.path, err)
+	err := c.state.Restore(v)
+	if err == nil && c.Released != releasedHash(v) {
+		err = errReleased
 	}
-	if err := c.checkReleased(v); err != nil {
+	if err != nil {
 		return fmt.Errorf("checkpoint %s: %w", c.path, err)
 	}
 	return nil
@@ -190,18 +191,9 @@ func (c *Checkpoint) restoreAverage(p *Prepared, a *averager) error {
 	return models.CheckFinite(a.params())
 }
 
-// errReleased reports a checkpoint whose config does not match the releases of its run.
+// errReleased reports a checkpoint whose recorded releases are not those that its config and its ledgers give. A privacy
+// statement computed from the config would then be about another run.
 var errReleased = errors.New("the releases and their noise do not match the config and the ledgers")
-
-// checkReleased returns an error if the releases recorded in the file are not those that its config
-// and its ledgers give. In that case a privacy statement computed from the config would be about
-// another run.
-func (c *Checkpoint) checkReleased(v *sim.Virtual) error {
-	if c.Released != releasedHash(v) {
-		return errReleased
-	}
-	return nil
-}
 
 // releasedHash is the SHA-256 of all events in the ledgers of v's clients. An event includes the
 // noise multiplier, sampling and adjacency, which the file's ledgers take from the config.
