@@ -81,10 +81,7 @@ func (m *mailbox) put(k, params int, set func([]float32)) {
 		m.free = append(m.free, m.newest.v)
 	}
 	m.have, m.newest = k, &broadcastOf{k, v}
-	select {
-	case m.came <- struct{}{}:
-	default:
-	}
+	signal(m.came)
 }
 
 // take returns the newest broadcast, or false if there is no new one.
