@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,7 @@ func accountsOf(t Task, p Public) []Account {
 		if c.Records > 0 {
 			a.Records = c.Records
 		}
-		if a.Delta == 0 {
-			a.Delta = 1 / float64(a.Records)
-		}
+		a.Delta = cmp.Or(a.Delta, 1/float64(a.Records))
 		if i == 0 || !shared {
 			all = append(all, a)
 			continue

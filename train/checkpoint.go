@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"proactivedp/data"
+	"proactivedp/dp"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
@@ -183,9 +184,8 @@ func (c *Checkpoint) restoreAverage(p *Prepared, a *averager) error {
 	if a == nil {
 		return nil
 	}
-	if most := p.Config.Run().Rounds; c.Averaged < 0 || c.Averaged > most {
-		return fmt.Errorf("checkpoint %s: broadcasts in the averaged model = %d, must be in [0, %d]", c.path,
-			c.Averaged, most)
+	if err := dp.CheckCount("broadcasts in the averaged model", c.Averaged, 0, p.Config.Run().Rounds); err != nil {
+		return fmt.Errorf("checkpoint %s: %w", c.path, err)
 	}
 	a.count = c.Averaged
 	return models.CheckFinite(a.params())

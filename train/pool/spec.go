@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"proactivedp/dp"
 	"proactivedp/internal/strictjson"
 	"proactivedp/sim"
 	"proactivedp/sim/clock"
@@ -44,8 +45,8 @@ func (s cellSpec) checkViews() error {
 		kind, name string
 		n          int
 	}{{"curve", "points", s.Points}, {"timed", "looks", s.Looks}, {"window", "rounds", s.Rounds}} {
-		if s.Kind == of.kind && (of.n < 1 || of.n > maxViews) {
-			return fmt.Errorf("%s = %d, must be in [1, %d]", of.name, of.n, maxViews)
+		if s.Kind == of.kind {
+			return dp.CheckCount(of.name, of.n, 1, maxViews)
 		}
 	}
 	return nil
