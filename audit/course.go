@@ -62,9 +62,6 @@ func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) 
 		}
 	}
 	found.Tests = directions("likelihood-ratio", values[true], values[false], g.Delta, level)
-	for _, t := range found.Tests {
-		found.EpsilonLowerBound = max(found.EpsilonLowerBound, t.EpsilonLowerBound)
-	}
 	found.conclude(2*runs, time.Since(start))
 	return found, nil
 }

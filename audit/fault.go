@@ -78,6 +78,8 @@ type planted struct {
 	least float64
 	most  float64
 	whole bool // whether sizes are integers
+	// plant makes the trainings of a world run with the fault. Except for AddRemoveClaim, their ledgers stay those of the
+	// correct mechanism.
 	plant func(w *world, size float64)
 }
 
@@ -172,10 +174,6 @@ func ParseFault(name string) (Fault, error) {
 	}
 	return "", fmt.Errorf("fault = %q, must be one of %s", name, strings.Join(names, ", "))
 }
-
-// plant makes the trainings of world w run with the fault. Except for AddRemoveClaim, their ledgers
-// stay those of the correct mechanism.
-func (f Fault) plant(w *world, size float64) { f.described().plant(w, size) }
 
 // OnWire reports whether the fault changes only messages that are sent again or arrive twice. Such a fault needs
 // Options.Runner = Virtual, simulated time. With Hogwild (a goroutine for each client), no message is lost or

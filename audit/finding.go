@@ -85,8 +85,12 @@ func (f *Finding) reached() float64 {
 	return f.EpsilonLowerBound / f.EpsilonUpper
 }
 
-// conclude sets whether the bounds contradict each other, and the number and the time of the runs.
+// conclude sets the lower bound to the largest of the tests, if there are any, and whether it contradicts the claim. It
+// also sets the number and the time of the runs.
 func (f *Finding) conclude(runs int, took time.Duration) {
+	for _, t := range f.Tests {
+		f.EpsilonLowerBound = max(f.EpsilonLowerBound, t.EpsilonLowerBound)
+	}
 	f.Runs, f.RunsPerSecond = runs, math.Round(float64(runs)/max(took, 1).Seconds())
 	f.Violated = f.EpsilonLowerBound > f.EpsilonUpper
 }

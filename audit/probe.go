@@ -53,9 +53,6 @@ func (p probe) run(ctx context.Context, o *Options, level float64) (Finding, Che
 	for i, s := range p.statistics() {
 		found.Tests = append(found.Tests, directions(s.name, with.values[i], without.values[i], o.Delta, level)...)
 	}
-	for _, t := range found.Tests {
-		found.EpsilonLowerBound = max(found.EpsilonLowerBound, t.EpsilonLowerBound)
-	}
 	found.conclude(2*runs, time.Since(start))
 	return found, push(p.name, with, without), nil
 }

@@ -134,8 +134,8 @@ func (s Scores) Validate() error {
 	if len(s.Score) != n {
 		return fmt.Errorf("scores: %d scores of %d canaries, must be equal", len(s.Score), n)
 	}
-	if n < MinCanaries || n > MaxCanaries {
-		return fmt.Errorf("scores: canaries = %d, must be in [%d, %d]", n, MinCanaries, MaxCanaries)
+	if err := checkCanaries(n); err != nil {
+		return fmt.Errorf("scores: %w", err)
 	}
 	if members == 0 || members == n {
 		return fmt.Errorf("scores: all %d canaries have the same member: the audit needs canaries that were in "+
@@ -274,6 +274,8 @@ func (s Scores) counted(c choice, ranked []bool) OneRun {
 	return OneRun{g.canaries, g.made, g.right}
 }
 
+func checkCanaries(n int) error { return dp.CheckCount("canaries", n, MinCanaries, MaxCanaries) }
+
 // DrawCanaries prepares an audit of your own training: it tosses a fair coin for each of n canaries (extra records),
 // n in [MinCanaries, MaxCanaries], with random numbers from root (a seed or a secret). It writes the results as CSV
 // with the columns id, from 0 to n - 1, and member, 0 or 1. Call it before the training, and add the members, and
@@ -281,8 +283,8 @@ func (s Scores) counted(c choice, ranked []bool) OneRun {
 // trained model, larger if the canary is more likely a member, such as the negative loss. Then audit the file with
 // [ReadScores] and [Scores.Audit].
 func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
-	if n < MinCanaries || n > MaxCanaries {
-		return fmt.Errorf("canaries = %d, must be in [%d, %d]", n, MinCanaries, MaxCanaries)
+	if err := checkCanaries(n); err != nil {
+		return err
 	}
 	if err := root.Check(); err != nil {
 		return err

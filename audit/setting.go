@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -38,10 +39,7 @@ type setting struct {
 func (s setting) virtualOnly() bool { return s.adapts || s.storm }
 
 func (s setting) mechanism() dp.Mechanism {
-	sampling := s.sampling
-	if sampling == "" {
-		sampling = dp.Poisson
-	}
+	sampling := cmp.Or(s.sampling, dp.Poisson)
 	return dp.Mechanism{
 		Sampling: sampling, Adjacency: dp.NaturalAdjacency(sampling), ClipNorm: clip, NoiseMultiplier: s.sigma,
 		DatasetSize: s.places, Sizes: dp.ConstantSizes(s.size), Batches: s.batches, Group: s.group,

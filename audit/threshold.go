@@ -50,6 +50,7 @@ func negative(x []float64) []float64 {
 // the threshold, and only the second half is counted.
 func test(numerator, denominator []float64, delta, level float64) Test {
 	half := len(numerator) / 2
+	sorted := func(x []float64) []float64 { return slices.Sorted(slices.Values(x)) }
 	threshold := choose(sorted(numerator[:half]), sorted(denominator[:half]), delta, level)
 	num, den := sorted(numerator[half:]), sorted(denominator[half:])
 	c := counts{above(num, threshold), above(den, threshold), len(num)}
@@ -71,12 +72,6 @@ func choose(num, den []float64, delta, level float64) float64 {
 		}
 	}
 	return threshold
-}
-
-func sorted(x []float64) []float64 {
-	out := slices.Clone(x)
-	slices.Sort(out)
-	return out
 }
 
 // above returns how many values of a sorted slice are larger than t.

@@ -33,7 +33,7 @@ type world struct {
 func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.Substitute) *world {
 	w := &world{name: name, probe: probe, o: o, cfg: s.config(absent), s: s, absent: absent}
 	w.cfg.Mechanism.Exact = o.Exact
-	o.Fault.plant(w, o.size())
+	o.Fault.described().plant(w, o.size())
 	release := w.cfg.Substitute
 	w.cfg.Substitute = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		if err := release(c, u, ws); err != nil {

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,7 @@ func accountsOf(t Task, p Public) []Account {
 		if c.Records > 0 {
 			a.Records = c.Records
 		}
-		if a.Delta == 0 {
-			a.Delta = 1 / float64(a.Records)
-		}
+		a.Delta = cmp.Or(a.Delta, 1/float64(a.Records))
 		if i == 0 || !shared {
 			all = append(all, a)
 			continue
@@ -174,11 +173,7 @@ func (l *ledger) usedWith(ctx context.Context, next []dp.Event) (float64, error)
 	if len(all) == 0 {
 		return 0, nil
 	}
-	u, err := l.limits().Used(ctx, all)
-	if err != nil {
-		return 0, err
-	}
-	return u, nil
+	return l.limits().Used(ctx, all)
 }
 
 // lets reports whether the ledger admits the event.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/rdp"
 	"proactivedp/internal/decimal"
 	"proactivedp/plan"
+	"proactivedp/train"
 )
 
 // tightRounds is the number of rounds of a stage of strategy Tight. With enough rounds to converge, the
@@ -442,14 +444,7 @@ func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, comp
 
 // stagesOf returns the stages in which clients of the account take part.
 func stagesOf(stages []Stage, a Account) []Stage {
-	var mine []Stage
-	for _, s := range stages {
-		for _, p := range s.Participants {
-			if a.has(p.Client) {
-				mine = append(mine, s)
-				break
-			}
-		}
-	}
-	return mine
+	return slices.DeleteFunc(slices.Clone(stages), func(s Stage) bool {
+		return !slices.ContainsFunc(s.Participants, func(p train.Participant) bool { return a.has(p.Client) })
+	})
 }

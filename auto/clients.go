@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"proactivedp/dp"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/strictjson"
 	"proactivedp/sim"
@@ -49,12 +50,7 @@ func parseClients(text []byte) ([]Client, error) {
 }
 
 // checkClients reports a number of clients outside its range.
-func checkClients(n int) error {
-	if n < 1 || n > sim.MaxClients {
-		return fmt.Errorf("clients = %d, must be in [1, %d]", n, sim.MaxClients)
-	}
-	return nil
-}
+func checkClients(n int) error { return dp.CheckCount("clients", n, 1, sim.MaxClients) }
 
 // NewClients returns n clients with the given budgets and target accuracies. Each list has one value for all clients,
 // or n values, one for each client. deltas may also be empty: then the δ of a client with N records is 1/N. The error

@@ -357,13 +357,11 @@ func (s *Stage) String() string {
 
 // list formats accuracies, or only the lowest and the highest if there are many.
 func list(accuracy []float64, metric models.Metric) string {
-	sorted := slices.Clone(accuracy)
-	if len(sorted) > 8 {
-		slices.Sort(sorted)
-		return fmt.Sprintf("from %s to %s", metric.Text(sorted[0]), metric.Text(sorted[len(sorted)-1]))
+	if len(accuracy) > 8 {
+		return fmt.Sprintf("from %s to %s", metric.Text(slices.Min(accuracy)), metric.Text(slices.Max(accuracy)))
 	}
-	texts := make([]string, len(sorted))
-	for i, a := range sorted {
+	texts := make([]string, len(accuracy))
+	for i, a := range accuracy {
 		texts[i] = metric.Text(a)
 	}
 	return strings.Join(texts, ", ")

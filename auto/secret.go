@@ -30,24 +30,12 @@ func newSecret(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, secretFile)
-	// An old secret belongs to a stage that was never charged, so no ledger needs it. The new file is
-	// created empty with mode 0600, because atomicfile.Write keeps the mode of the file that it
-	// replaces.
+	// An old secret belongs to a stage that was never charged, so no ledger needs it.
 	if err := forgetSecret(dir); err != nil {
 		return "", err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return "", fmt.Errorf("secret of a stage: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return "", fmt.Errorf("secret of a stage: %w", err)
-	}
-	if err := files.Write(path, files.Text(hex.EncodeToString(secret)+"\n")); err != nil {
-		return "", err
-	}
-	return root.Name().Root, nil
+	err = files.WritePrivate(filepath.Join(dir, secretFile), files.Text(hex.EncodeToString(secret)+"\n"))
+	return root.Name().Root, err
 }
 
 // maxSecretFile is the largest size of the file, in bytes.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -177,8 +178,8 @@ func (a *Announcement) checkNumbers() error {
 		{"parameters", a.Params, wire.MaxParams}, {"records", a.Records, math.MaxInt32},
 		{"rounds", a.Rounds, dp.MaxRounds}, {"features", a.Features, libsvm.MaxIndex},
 	} {
-		if one.value < 1 || one.value > one.most {
-			fail("%s = %d, must be in [1, %d]", one.name, one.value, one.most)
+		if err := dp.CheckCount(one.name, one.value, 1, one.most); err != nil {
+			fail("%w", err)
 		}
 	}
 	sizes, err := dp.ParseSizes(a.Spec.SampleSize)
@@ -216,9 +217,7 @@ func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 		return nil, fmt.Errorf("the data set %s has the digest %s, the run's data set has %s", d.Name, got, a.Data)
 	}
 	spec := a.Spec
-	if spec.Delta == 0 {
-		spec.Delta = a.Delta
-	}
+	spec.Delta = cmp.Or(spec.Delta, a.Delta)
 	p, err := spec.Prepare(d, nil)
 	if err != nil {
 		return nil, err
@@ -235,9 +234,7 @@ func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared,
 		return nil, err
 	}
 	spec := a.Spec
-	if spec.Delta == 0 {
-		spec.Delta = a.Delta
-	}
+	spec.Delta = cmp.Or(spec.Delta, a.Delta)
 	p, err := train.NewSource(d).PrepareOwn(spec, client, a.Records)
 	if err != nil {
 		return nil, err

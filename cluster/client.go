@@ -195,10 +195,7 @@ func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
 }
 
 func newClient(o JoinOptions) (*client, error) {
-	var errs []error
-	if o.Client < 0 || o.Client >= MaxClients {
-		errs = append(errs, fmt.Errorf("client = %d, must be in [0, %d]", o.Client, MaxClients-1))
-	}
+	errs := []error{dp.CheckCount("client", o.Client, 0, MaxClients-1)}
 	if o.Dir == "" {
 		errs = append(errs, errors.New(`dir = "", must name a folder`))
 	}
@@ -221,9 +218,7 @@ func newClient(o JoinOptions) (*client, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.at == nil {
 		o.at = func(point) {}
 	}
@@ -290,9 +285,7 @@ func (c *client) agree(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("the journal's run: %w", err)
 		}
-		if c.Run == "" {
-			c.Run = was.Run
-		}
+		c.Run = cmp.Or(c.Run, was.Run)
 	}
 	var err error
 	if c.about, err = Find(ctx, c.conn, c.Run); err != nil {
@@ -418,6 +411,14 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 
 // errEnded ends the goroutines of a client that has ended.
 var errEnded = errors.New("the client has ended")
+
+// signal makes the goroutine that waits on c continue. One signal that was not received yet is enough.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
 
 // pause waits for d or until the context ends; then the error is its cause.
 func pause(ctx context.Context, d time.Duration) error {

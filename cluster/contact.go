@@ -12,12 +12,7 @@ import (
 )
 
 // ask makes keepInTouch send a hello at once.
-func (c *client) ask() {
-	select {
-	case c.beats <- struct{}{}:
-	default: // a request is already waiting
-	}
-}
+func (c *client) ask() { signal(c.beats) }
 
 // greet says hello until the server answers, and returns the answer.
 func (c *client) greet(ctx context.Context) (*answer, error) {

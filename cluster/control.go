@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -256,13 +257,9 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 	if l.Noise.Simulated() && l.Noise.Run != 0 {
 		return out, fmt.Errorf("client %d: noise of the ledger = %v, must be drawn by a secret", client, l.Noise)
 	}
-	if l.First < 0 || l.First >= rounds {
-		return out, fmt.Errorf("client %d: first round of the ledger = %d, must be in [0, %d]", client, l.First,
-			rounds-1)
-	}
-	if l.Replaced < 0 || l.Replaced > journal.MostReplaced {
-		return out, fmt.Errorf("client %d: replaced journals = %d, must be in [0, %d]", client,
-			l.Replaced, journal.MostReplaced)
+	if err := cmp.Or(dp.CheckCount("first round of the ledger", l.First, 0, rounds-1),
+		dp.CheckCount("replaced journals", l.Replaced, 0, journal.MostReplaced)); err != nil {
+		return out, fmt.Errorf("client %d: %w", client, err)
 	}
 	counted := l.First
 	for _, stretch := range l.Sizes {
@@ -338,8 +335,8 @@ func (s *server) expelAsked(text []byte) reply {
 	if err := decode(text, &e); err != nil {
 		return reply{message.OneLine(err)}
 	}
-	if e.Client < 0 || e.Client >= len(s.clients) {
-		return reply{fmt.Sprintf("client = %d, must be in [0, %d]", e.Client, len(s.clients)-1)}
+	if err := dp.CheckCount("client", e.Client, 0, len(s.clients)-1); err != nil {
+		return reply{message.OneLine(err)}
 	}
 	if err := s.expelClient(e.Client, "asked"); err != nil {
 		return reply{message.OneLine(err)}

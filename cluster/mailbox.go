@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -80,10 +81,7 @@ func (m *mailbox) put(k, params int, set func([]float32)) {
 		m.free = append(m.free, m.newest.v)
 	}
 	m.have, m.newest = k, &broadcastOf{k, v}
-	select {
-	case m.came <- struct{}{}:
-	default:
-	}
+	signal(m.came)
 }
 
 // take returns the newest broadcast, or false if there is no new one.
@@ -295,15 +293,14 @@ func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) 
 		if err != nil {
 			return nil, err
 		}
-		var ids []string
-		for _, a := range found {
-			if a.Run == run || run == "" && len(found) == 1 {
-				return a, nil
-			}
-			ids = append(ids, a.Run)
+		ids := slices.Sorted(maps.Keys(found))
+		if run == "" && len(ids) == 1 {
+			run = ids[0]
 		}
-		if run == "" && len(ids) > 1 {
-			slices.Sort(ids)
+		if a := found[run]; a != nil {
+			return a, nil
+		}
+		if len(ids) > 1 {
 			return nil, fmt.Errorf("several runs are served there, %v: name one with --run-id (JoinOptions.Run)", ids)
 		}
 		if err := pause(ctx, beat/4); err != nil {
@@ -312,9 +309,9 @@ func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) 
 	}
 }
 
-// findAll returns the runs whose servers answer soon: all of them, or only the one with the id. If
+// findAll returns the runs whose servers answer soon, by id: all of them, or only the one with the id. If
 // an id is given, other answers are not read, because those servers may have another version.
-func findAll(ctx context.Context, c *nats.Conn, run string) ([]*Announcement, error) {
+func findAll(ctx context.Context, c *nats.Conn, run string) (map[string]*Announcement, error) {
 	reply := c.NewRespInbox()
 	sub, err := c.SubscribeSync(reply)
 	if err != nil {
@@ -352,9 +349,5 @@ func findAll(ctx context.Context, c *nats.Conn, run string) ([]*Announcement, er
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("no server answers: %w", err)
 	}
-	var all []*Announcement
-	for _, a := range found {
-		all = append(all, a)
-	}
-	return all, nil
+	return found, nil
 }

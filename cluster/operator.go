@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -100,25 +101,23 @@ func (o *Operator) Expel(ctx context.Context, client int) error {
 
 // WriteText writes the status as text for people: the progress of the run, and a table with a line for each client.
 func (s *Status) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "run %s: k = %d of %d rounds, %d updates (%s), %s of broadcasts, %s\n", s.Run,
-		s.K, s.Rounds, s.Updates, bytesText(s.Received), bytesText(s.Broadcast),
-		report.Duration(s.Seconds)); err != nil {
+	var text strings.Builder
+	fmt.Fprintf(&text, "run %s: k = %d of %d rounds, %d updates (%s), %s of broadcasts, %s\n", s.Run,
+		s.K, s.Rounds, s.Updates, bytesText(s.Received), bytesText(s.Broadcast), report.Duration(s.Seconds))
+	if len(s.Refused) > 0 {
+		fmt.Fprintf(&text, "refused messages: %s\n", refusedText(s.Refused))
+	}
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "client\tnext round\ton disk\tnewest k\theard\tstarts\trefused\t")
+	for _, c := range s.Clients {
+		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", c.Client, c.Next, c.Covered, max(c.Newest, 0),
+			c.heard(), c.Life, c.Refused, c.state())
+	}
+	if err := t.Flush(); err != nil {
 		return err
 	}
-	if len(s.Refused) > 0 {
-		if _, err := fmt.Fprintf(w, "refused messages: %s\n", refusedText(s.Refused)); err != nil {
-			return err
-		}
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintln(t, "client\tnext round\ton disk\tnewest k\theard\tstarts\trefused\t")
-	errs := []error{err}
-	for _, c := range s.Clients {
-		_, err := fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", c.Client, c.Next, c.Covered, max(c.Newest, 0),
-			c.heard(), c.Life, c.Refused, c.state())
-		errs = append(errs, err)
-	}
-	return errors.Join(append(errs, t.Flush())...)
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 func (c *ClientStatus) heard() string {

@@ -35,8 +35,8 @@ func (h hello) check(rounds int) error {
 		{"life", h.Life, 1, math.MaxInt32}, {"next", h.Next, 0, rounds}, {"newest", h.Newest, 0, rounds},
 		{"oldest", h.Oldest, 0, h.Next}, {"length of instance", len(h.Instance), 1, 64},
 	} {
-		if n.value < n.low || n.value > n.high {
-			return fmt.Errorf("hello: %s = %d, must be in [%d, %d]", n.name, n.value, n.low, n.high)
+		if err := dp.CheckCount(n.name, n.value, n.low, n.high); err != nil {
+			return fmt.Errorf("hello: %w", err)
 		}
 	}
 	if name.Validate() != nil || name.Simulated() {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,15 +197,9 @@ func serve(ctx context.Context, o ServeOptions) (*Report, error) {
 
 // newServer sets up a server from its folder.
 func newServer(ctx context.Context, o ServeOptions) (*server, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Engine.StoreDir == "" {
-		o.Engine.StoreDir = filepath.Join(o.Dir, "broker")
-	}
-	if o.SaveEvery == 0 {
-		o.SaveEvery = 2 * time.Second
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Engine.StoreDir = cmp.Or(o.Engine.StoreDir, filepath.Join(o.Dir, "broker"))
+	o.SaveEvery = cmp.Or(o.SaveEvery, 2*time.Second)
 	if o.at == nil {
 		o.at = func(point) {}
 	}
@@ -254,12 +249,7 @@ func (s *server) connect(ctx context.Context) error {
 	if s.broker, err = engine.Start(ctx); err != nil {
 		return err
 	}
-	reconnected := func() {
-		select {
-		case s.again <- struct{}{}:
-		default: // one is already waiting
-		}
-	}
+	reconnected := func() { signal(s.again) }
 	if s.conn, err = s.broker.Connect(ctx, peerOf(broker.Server, 0, s.Creds, s.log, reconnected)); err != nil {
 		s.broker.Close()
 		return err
@@ -390,12 +380,7 @@ func (s *server) tell() {
 // retry makes the server subscribe to the stream of updates again after a short time.
 func (s *server) retry() {
 	s.unsubscribe()
-	time.AfterFunc(beat/4, func() {
-		select {
-		case s.again <- struct{}{}:
-		default:
-		}
-	})
+	time.AfterFunc(beat/4, func() { signal(s.again) })
 }
 
 // settle does whatever is due: it sends a broadcast, saves the state, and answers waiting hellos.

@@ -192,12 +192,12 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 const oneOfMany = "(ε, δ) is of one of these trainings by itself: those of one seed share their noise, and no ε " +
 	"covers them together"
 
-// command returns the command that repeats the comparison, or "".
-func (o DelayOptions) command(s DelaySpec) string {
-	if o.Command == nil {
+// commandOf returns the command for spec, or "" without such a function.
+func commandOf[S any](command func(S) string, spec S) string {
+	if command == nil {
 		return ""
 	}
-	return o.Command(s)
+	return command(spec)
 }
 
 // cells returns the folder for finished runs, or "".
@@ -236,7 +236,7 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *figureConfig, c
 			return err
 		}
 		m := Manifest{
-			Figure: picture.name, Title: picture.title, Command: o.command(s), Config: made.config,
+			Figure: picture.name, Title: picture.title, Command: commandOf(o.Command, s), Config: made.config,
 			Seeds: picture.seeds,
 			Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale, Data: results.SourceData(f.source),
 			Origin: origin, Drawing: o.Drawing, Files: o.Drawing.Files(),

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"unicode/utf8"
 
 	"proactivedp/internal/decimal"
@@ -25,11 +24,7 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 		r.JudgedOn, wrapped(timingText(t))); err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range r.comparison.rows() {
-		fmt.Fprintln(table, strings.Join(row, "\t"))
-	}
-	if err := table.Flush(); err != nil {
+	if err := report.WriteColumns(w, r.comparison.rows()); err != nil {
 		return err
 	}
 	notes := "All times are " + measuredText(t) + ". Accuracies: " + spreadText(r.Spec.Seeds) + "; " +

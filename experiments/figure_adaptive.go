@@ -26,8 +26,7 @@ func (l delayExperiment) adaptiveFigure() Figure {
 		spec.Adapt = adaptMost
 		return append(all, l.delays(f, spec, adaptiveDelays)...)
 	}
-	fig := l.comparisonFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed", all, adaptiveContent)
-	fig.redraw = redrawComparison(all, nil, adaptiveContent)
+	fig := l.comparisonFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed", all, nil, adaptiveContent)
 	fig.Fixed = true // only the virtual clock has adaptive sizes
 	return fig
 }

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"slices"
 
+	"proactivedp/internal/results"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
 
-// comparisonFigure returns a figure of one comparison of runs on the virtual clock.
+// comparisonFigure returns a figure of one comparison of runs on the virtual clock. To draw it again, read returns what
+// the figure's data have of a run, see storedComparisons.
 func (l delayExperiment) comparisonFigure(kind, title string, all func(f *figureConfig) []series,
+	read func(results.Table) (pool.Timed, error),
 	draw func(ctx context.Context, f *figureConfig, c *comparison) (*content, error)) Figure {
 	return Figure{
 		Name: l.name() + kind, Data: l.with.Data, Long: l.long,
@@ -19,12 +22,19 @@ func (l delayExperiment) comparisonFigure(kind, title string, all func(f *figure
 		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 			return comparisonCells(all(f), f.seeds, l.looks, f.source), nil
 		},
-		finish: func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
-			c, err := decodeComparison(all(f), results)
+		finish: func(ctx context.Context, f *figureConfig, trained []json.RawMessage) (*content, error) {
+			c, err := decodeComparison(all(f), trained)
 			if err != nil {
 				return nil, err
 			}
 			return draw(ctx, f, c)
+		},
+		redraw: func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
+			c, err := storedComparisons(f, k, [][]series{all(f)}, read)
+			if err != nil {
+				return nil, err
+			}
+			return draw(ctx, f, c[0])
 		},
 	}
 }
@@ -35,12 +45,18 @@ func (l delayExperiment) delayFigure() Figure {
 		return [][]series{l.delays(f, l.with, allDelays), l.delays(f, l.without, allDelays)}
 	}
 	fig := l.comparisonFigure("-delay", "Accuracy against the permissible delay",
-		func(f *figureConfig) []series { return slices.Concat(parts(f)...) },
+		func(f *figureConfig) []series { return slices.Concat(parts(f)...) }, nil,
 		func(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
 			n := len(allDelays)
 			return delayContent(ctx, f, c.part(0, n), c.part(n, 2*n))
 		})
-	fig.redraw = redrawComparisons(parts, nil, delayContent)
+	fig.redraw = func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
+		both, err := storedComparisons(f, k, parts(f), nil)
+		if err != nil {
+			return nil, err
+		}
+		return delayContent(ctx, f, both...)
+	}
 	return fig
 }
 
@@ -51,9 +67,7 @@ func (l delayExperiment) stragglerFigure(kind string, spec train.Spec) Figure {
 		title += ", without noise"
 	}
 	all := func(f *figureConfig) []series { return l.delays(f, spec, timedDelays) }
-	fig := l.comparisonFigure(kind, title, all, timeContent)
-	fig.redraw = redrawComparison(all, nil, timeContent)
-	return fig
+	return l.comparisonFigure(kind, title, all, nil, timeContent)
 }
 
 // skewedFigure shows the final accuracy against the permissible delay where delay costs accuracy: each
@@ -63,20 +77,16 @@ func (l delayExperiment) skewedFigure() Figure {
 	spec := l.without
 	spec.Partition, spec.Eta0 = "dirichlet:0.1", 10*l.without.Eta0
 	all := func(f *figureConfig) []series { return l.delays(f, spec, allDelays) }
-	draw := func(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
-		return delayContent(ctx, f, c)
-	}
-	fig := l.comparisonFigure("-skewed-delay", "Accuracy against the permissible delay, skewed labels and large steps", all, draw)
-	fig.redraw = redrawComparison(all, nil, draw)
-	return fig
+	return l.comparisonFigure("-skewed-delay", "Accuracy against the permissible delay, skewed labels and large steps", all, nil,
+		func(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
+			return delayContent(ctx, f, c)
+		})
 }
 
 // stalenessFigure shows how far behind rounds were computed, for each delay.
 func (l delayExperiment) stalenessFigure() Figure {
 	all := func(f *figureConfig) []series { return l.delays(f, l.with, allDelays) }
-	fig := l.comparisonFigure("-staleness", "Staleness against its bound", all, stalenessContent)
-	fig.redraw = redrawComparison(all, storedLags, stalenessContent)
-	return fig
+	return l.comparisonFigure("-staleness", "Staleness against its bound", all, storedLags, stalenessContent)
 }
 
 // idleFigure shows how long clients of unequal speed wait.
@@ -84,7 +94,5 @@ func (l delayExperiment) idleFigure() Figure {
 	spec := l.with
 	spec.Speeds = unequalSpeeds
 	all := func(f *figureConfig) []series { return l.delays(f, spec, allDelays) }
-	fig := l.comparisonFigure("-idle", "Idle time of clients of unequal speed", all, idleContent)
-	fig.redraw = redrawComparison(all, storedWaits, idleContent)
-	return fig
+	return l.comparisonFigure("-idle", "Idle time of clients of unequal speed", all, storedWaits, idleContent)
 }

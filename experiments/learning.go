@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -143,12 +144,10 @@ func (l *LearningCurve) WriteStatement(w io.Writer) error { return l.Privacy.Wri
 // WriteText writes the accuracies at several points of the training as a table, and then the privacy guarantee of a
 // single training.
 func (l *LearningCurve) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s on the %s, %s of %s; mean and standard deviation over %s\n", l.Spec.MetricName(), l.JudgedOn,
-		decimal.Many(l.TestRows, "row"), report.Data(l.Spec.Data, l.Synthetic, l.DataNote), decimal.Many(l.Seeds,
-			"seed")); err != nil {
-		return err
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s on the %s, %s of %s; mean and standard deviation over %s\n", l.Spec.MetricName(), l.JudgedOn,
+		decimal.Many(l.TestRows, "row"), report.Data(l.Spec.Data, l.Synthetic, l.DataNote), seedsText(l.Seeds))
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	value := "accuracy"
 	if train.IsRegression(l.Spec.Model) {
 		value = l.Spec.MetricName()
@@ -160,14 +159,14 @@ func (l *LearningCurve) WriteText(w io.Writer) error {
 			fmt.Fprintf(t, "%d\t%s\t\n", at.GradComps, report.SpreadText(at.Accuracy, at.SD, l.Seeds))
 		}
 	}
-	if err := errors.Join(t.Flush(), report.WriteNotes(w, l.Notes)); err != nil {
+	if err := errors.Join(t.Flush(), report.WriteNotes(&text, l.Notes)); err != nil {
 		return err
 	}
 	if l.Seeds > 1 {
-		if _, err := fmt.Fprintf(w, "privacy of ONE of the %d trainings; releases of all of them cost more:\n",
-			l.Seeds); err != nil {
-			return err
-		}
+		fmt.Fprintf(&text, "privacy of ONE of the %d trainings; releases of all of them cost more:\n", l.Seeds)
+	}
+	if _, err := io.WriteString(w, text.String()); err != nil {
+		return err
 	}
 	return l.Privacy.WriteText(w)
 }

@@ -8,8 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -105,8 +103,7 @@ func ProposedPredictionCases(proposals int) []PredictionCase {
 func FreshPredictionCases(seed uint64) []PredictionCase {
 	draw := rng.New(seed).Stream(rng.Synthetic, 0, 0)
 	between := func(low, high float64) float64 {
-		v, _ := strconv.ParseFloat(strconv.FormatFloat(low*math.Pow(high/low, draw.Float64()), 'g', 3, 64), 64)
-		return v
+		return decimal.Digits(low*math.Pow(high/low, draw.Float64()), 3)
 	}
 	var all []PredictionCase
 	for _, of := range PredictionCases() {
@@ -358,11 +355,7 @@ func ranks(x []float64) []float64 {
 
 // WriteText writes the scores (how well accuracies were predicted) as text, for each case and for all cases together.
 func (r *PredictionReport) WriteText(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range r.rows() {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
-	return t.Flush()
+	return report.WriteColumns(w, r.rows())
 }
 
 // rows returns the table of the scores, after a header.

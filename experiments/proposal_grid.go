@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -227,11 +226,7 @@ func (r *GridReport) WriteText(w io.Writer) error {
 	fmt.Fprintf(&text, "%s on %s at ε = %s: the first proposal and the best of a grid of %d settings, whole "+
 		"trainings with %s each, %.0f times the arithmetic\n\n", train.ModelTitle(r.Model), r.Data,
 		decimal.Exactly(r.Epsilon), r.Settings, decimal.Many(r.Seeds, "seed"), r.Times)
-	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	for _, row := range r.rows() {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
-	if err := t.Flush(); err != nil {
+	if err := report.WriteColumns(&text, r.rows()); err != nil {
 		return err
 	}
 	fmt.Fprintf(&text, "\nregret %.4f, standard error %.4f: mean test accuracy of the grid's best minus the "+

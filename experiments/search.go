@@ -14,9 +14,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -182,11 +182,7 @@ func (s SearchSpec) steps(model string) ([]train.Spec, error) {
 		all := s.Eta0
 		if len(all) == 0 {
 			for _, eta0 := range t.TriedSteps(float64(run.Computed) / float64(max(run.Rounds, 1))) {
-				short, err := strconv.ParseFloat(strconv.FormatFloat(eta0, 'g', 4, 64), 64)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, short)
+				all = append(all, decimal.Digits(eta0, 4))
 			}
 		}
 		for _, t.Eta0 = range all {

@@ -47,7 +47,7 @@ func TestCommittedPagesAreOfTheirTables(t *testing.T) {
 		m.Config.Train.Holdout = train.UsualHoldout
 		all := committed(t, m.Config, filepath.Join(folder, tableFile))
 		d := &data.Dataset{Name: m.Data.Name, Synthetic: m.Data.Synthetic}
-		want := strings.NewReplacer(m.Config.heldOut(), last, kinds, kinds+note).Replace(searchLine(mark + m.Config.readme(all, d, o)))
+		want := strings.NewReplacer(m.Config.heldOut(), last, kinds, kinds+note).Replace(searchLine(mark + m.Config.readme(all, m.Config.report(all, d, o))))
 		if want != searchLine(string(page)) {
 			t.Errorf("%s: the program writes\n%s", filepath.Join(folder, readmeFile), want)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"proactivedp/data"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/propose"
@@ -75,23 +76,11 @@ type SearchCandidate struct {
 const privacyReason = "the search trains on the same records again and again and picks by what it sees: it is " +
 	"covered by no privacy statement"
 
-func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (*SearchReport, error) {
-	d := source.Data()
-	share, held := 0.0, 0.0
-	for seed := range s.Seeds {
-		spec := all[0].spec
-		spec.Seed = uint64(seed) + 1
-		p, err := source.Prepare(spec)
-		if err != nil {
-			return nil, err
-		}
-		share += p.Baseline(p.Test) / float64(s.Seeds)
-		held += float64(p.Test.Len()) / float64(s.Seeds)
-	}
+// report returns the report of the points, without what its method judged adds.
+func (s SearchSpec) report(all []found, d *data.Dataset, o SearchOptions) *SearchReport {
 	r := SearchReport{
-		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
-		HeldOutRows: int(math.Round(held)), MajorityShare: share, GradComps: all[0].spec.GradComps,
-		Seeds: s.Seeds, Notes: s.Train.Notes(), PrivacyReason: privacyReason, Command: o.command(s),
+		Data: d.Name, Synthetic: d.Synthetic, GradComps: all[0].spec.GradComps,
+		Seeds: s.Seeds, Notes: s.Train.Notes(), PrivacyReason: privacyReason, Command: commandOf(o.Command, s),
 		Features: s.Train.FeatureMap, Compared: o.Compared,
 		metric: s.Train.MetricName(), warning: s.Train.BaselineWarning(),
 	}
@@ -109,7 +98,23 @@ func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (
 		ranking.Winner.Command = o.winner(w)
 		r.Rankings = append(r.Rankings, ranking)
 	}
-	return &r, nil
+	return &r
+}
+
+// judged adds the digest of the data, the number of held-out rows and the baseline of trainings of the spec.
+func (r *SearchReport) judged(source *train.Source, spec train.Spec) error {
+	held := 0.0
+	for seed := range r.Seeds {
+		spec.Seed = uint64(seed) + 1
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return err
+		}
+		r.MajorityShare += p.Baseline(p.Test) / float64(r.Seeds)
+		held += float64(p.Test.Len()) / float64(r.Seeds)
+	}
+	r.DataSHA256, r.HeldOutRows = source.Hash(), int(math.Round(held))
+	return nil
 }
 
 // shownCandidates is the number of printed candidates of a ranking. The folder has all.

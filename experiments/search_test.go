@@ -33,7 +33,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := SearchOptions{Command: func(SearchSpec) string { return "the command" }}
-	text := searchLine(spec.readme(all, synth.Digits(rng.New(1), 70), o))
+	text := searchLine(spec.readme(all, spec.report(all, synth.Digits(rng.New(1), 70), o)))
 	for _, want := range []string{"K = 1800 gradients for each of 4 clients (0.005 times the paper's K)",
 		"Each combination was trained by proxies (f = 0.06667): batch size s = 6, K = 120 gradients for each client, noise multiplier fσ and step size η₀/f, in as many rounds.",
 		"Each combination was trained completely, with K = 1800 gradients for each client, because the cheaper trainings (proxies) scale the noise, and here there is none.", "the settings: `the command`"} {
@@ -41,7 +41,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if text := searchLine(spec.readme(all, synth.Digits(rng.New(1), 70), SearchOptions{})); !strings.Contains(text,
+	if text := searchLine(spec.readme(all, spec.report(all, synth.Digits(rng.New(1), 70), SearchOptions{}))); !strings.Contains(text,
 		"the settings ##") {
 		t.Errorf("without a command:\n%s", text)
 	}
@@ -51,15 +51,16 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := searchLine(own.readme(its, synth.Digits(rng.New(1), 70), o)); strings.Contains(text, "paper") ||
+	if text := searchLine(own.readme(its, own.report(its, synth.Digits(rng.New(1), 70), o))); strings.Contains(text, "paper") ||
 		strings.Contains(text, "also without noise") || !strings.Contains(text,
 		" of its records, picked by a hash of each (fold 2). The accuracy") {
 		t.Errorf("of data of one's own, with noise alone:\n%s", text)
 	}
+	spec.Seeds = 2
 	for i := range all {
 		all[i].trials = []pool.Trial{{}, {Diverged: true}}
 	}
-	page := func() string { return spec.readme(all, synth.Digits(rng.New(1), 70), o) }
+	page := func() string { return spec.readme(all, spec.report(all, synth.Digits(rng.New(1), 70), o)) }
 	if text := page(); strings.Contains(text, "Every run diverged") || !strings.Contains(text, "Best: ") {
 		t.Errorf("half of the runs diverged:\n%s", text)
 	}
@@ -319,7 +320,7 @@ func TestSearchLaysOutSteps(t *testing.T) {
 		}
 		all[i].trials = []pool.Trial{{Accuracy: 0.5}}
 	}
-	page := searchLine(spec.readme(all, synth.OneHot(rng.New(3), 100), SearchOptions{}))
+	page := searchLine(spec.readme(all, spec.report(all, synth.OneHot(rng.New(3), 100), SearchOptions{})))
 	for _, want := range []string{"Each combination of model, clipping norm and step size is trained", "Best: **logreg, clipping norm 0.1, step size",
 		"| model | C | η₀ | β |"} {
 		if !strings.Contains(page, want) {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/files"
@@ -64,21 +63,21 @@ func runAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o Sear
 	if err != nil {
 		return nil, err
 	}
+	r := s.report(all, source.Data(), o)
+	if err := r.judged(source, all[0].spec); err != nil {
+		return nil, err
+	}
 	m := SearchManifest{
-		Command: o.command(s), Config: s, Data: results.DataOf(source.Data(), source.Hash()),
+		Command: r.Command, Config: s, Data: results.DataOf(source.Data(), source.Hash()),
 		Origin: results.NewOrigin(len(all)*s.Seeds, spent.Computed, time.Since(start), spent.Time),
 	}
-	err = files.WriteSet([]files.Output{
-		{Path: filepath.Join(o.Out, readmeFile), Write: files.Text(mark + s.readme(all, source.Data(), o))},
+	return r, files.WriteSet([]files.Output{
+		{Path: filepath.Join(o.Out, readmeFile), Write: files.Text(mark + s.readme(all, r))},
 		{Path: filepath.Join(o.Out, tableFile),
 			Write: func(w io.Writer) error { return results.WriteTable(w, records(all)) }},
 	}, files.Output{
 		Path: filepath.Join(o.Out, results.ManifestFile), Write: func(w io.Writer) error { return results.WriteManifest(w, m) },
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s.report(all, source, o)
 }
 
 // SearchOptions says where a search writes its results, and how much memory and how many processes it
@@ -108,13 +107,6 @@ type SearchOptions struct {
 func (o SearchOptions) CheckOut() error {
 	_, err := report.HoldsOurs(o.Out, readmeFile, mark, "one of a search")
 	return err
-}
-
-func (o SearchOptions) command(s SearchSpec) string {
-	if o.Command == nil {
-		return ""
-	}
-	return o.Command(s)
 }
 
 // winner returns the command that trains the winner whole, also on the held-out records. It returns ""
@@ -155,16 +147,16 @@ func records(all []found) [][]string {
 }
 
 // readme returns the page about the search and its result.
-func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string {
+func (s SearchSpec) readme(all []found, r *SearchReport) string {
 	made := ""
-	if command := o.command(s); command != "" {
-		made = ": `" + command + "`"
+	if r.Command != "" {
+		made = ": `" + r.Command + "`"
 	}
 	var p report.Page
 	t := all[0].spec
-	p.Title("Search for the step size on " + d.Name)
-	if d.Synthetic {
-		p.Text("**Synthetic stand-in data**, not %s.", synth.StandsInFor(d.Name))
+	p.Title("Search for the step size on " + r.Data)
+	if r.Synthetic {
+		p.Text("**Synthetic stand-in data**, not %s.", synth.StandsInFor(r.Data))
 	}
 	what := "model and step size"
 	if clipped(all) {
@@ -173,8 +165,8 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 	p.Text("%s combination of %s is trained on the training set without %s. The accuracy on these held-out records "+
 		"ranks the combination. The test set is not used. A training is either complete or a proxy (a cheaper training).",
 		s.why(), what, s.heldOut())
-	if len(o.Compared) > 0 {
-		p.Text("Chosen before the search: %s.", propose.ComparedText(t.Metric, o.Compared))
+	if len(r.Compared) > 0 {
+		p.Text("Chosen before the search: %s.", propose.ComparedText(t.Metric, r.Compared))
 	}
 	features, plain, clip := "", "", fmt.Sprintf(", clipping norm C = %g", t.Clip)
 	if clipped(all) {
@@ -195,34 +187,34 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 			decimal.Many(s.Seeds, "seed")),
 		fmt.Sprintf("[%s](%[1]s) has every run, and [%s](%[2]s) the settings%s", tableFile, results.ManifestFile, made),
 	})
-	for _, note := range s.Train.Notes() {
+	for _, note := range r.Notes {
 		p.Text("Note: %s.", note)
 	}
-	for _, sigma := range s.Sigmas {
-		if sigma == 0 {
+	for _, ranking := range r.Rankings {
+		if ranking.Sigma == 0 {
 			p.Section("Without noise")
 		} else {
-			p.Section("σ = %s", decimal.Exactly(sigma))
+			p.Section("σ = %s", decimal.Exactly(ranking.Sigma))
 		}
 		var rows [][]string
-		ranked, heading := best(all, sigma), []string{"model", "C", "η₀", "β", "held-out accuracy", "standard deviation", "diverged"}
-		for _, f := range ranked {
-			rows = append(rows, []string{f.spec.Model, report.Number(f.spec.Clip), report.Number(f.spec.Eta0), report.Number(f.spec.Beta),
-				report.Fixed(f.mean, 4), deviationText(f.sd, s.Seeds), strconv.Itoa(diverged(f.trials))})
+		heading := []string{"model", "C", "η₀", "β", "held-out accuracy", "standard deviation", "diverged"}
+		for _, c := range ranking.Candidates {
+			rows = append(rows, []string{c.Model, report.Number(c.Clip), report.Number(c.Eta0), report.Number(c.Beta),
+				report.Fixed(c.Accuracy, 4), deviationText(c.SD, s.Seeds), strconv.Itoa(c.Diverged)})
 		}
-		w := ranked[0]
-		if diverged(w.trials) == len(w.trials) {
-			p.Text("**Every run diverged.** Each combination was %s.", w.how())
+		w := ranking.Winner
+		if w.Diverged == s.Seeds {
+			p.Text("**Every run diverged.** Each combination was %s.", ranking.how)
 		} else {
 			norm := ""
 			if clipped(all) {
-				norm = fmt.Sprintf(", clipping norm %g", w.spec.Clip)
+				norm = fmt.Sprintf(", clipping norm %g", w.Clip)
 			}
-			p.Text("Best: **%s%s, step size %s**, with an accuracy of %.4f. Each combination was %s.", w.spec.Model, norm, w.spec.StepText(), w.mean,
-				w.how())
+			p.Text("Best: **%s%s, step size %s**, with an accuracy of %.4f. Each combination was %s.", w.Model, norm, w.step, w.Accuracy,
+				ranking.how)
 		}
-		if command := o.winner(w); command != "" {
-			p.Text("To train the best combination completely, on all training records: `%s`", command)
+		if w.Command != "" {
+			p.Text("To train the best combination completely, on all training records: `%s`", w.Command)
 		}
 		if !clipped(all) { // the list above has the norm
 			heading = slices.Delete(heading, 1, 2)

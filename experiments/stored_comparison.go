@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -13,31 +12,6 @@ import (
 	"proactivedp/sim"
 	"proactivedp/train/pool"
 )
-
-// redrawComparisons returns a function that draws the comparisons of a figure again. read returns what the figure's
-// data have of a run, and accuracies if it is nil. Other numbers are those of the manifest. parts returns the series of
-// each comparison.
-func redrawComparisons(parts func(f *figureConfig) [][]series, read func(results.Table) (pool.Timed, error),
-	draw func(ctx context.Context, f *figureConfig, all ...*comparison) (*content, error),
-) func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
-	return func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
-		all, err := storedComparisons(f, k, parts(f), read)
-		if err != nil {
-			return nil, err
-		}
-		return draw(ctx, f, all...)
-	}
-}
-
-// redrawComparison does the same for a figure of one comparison.
-func redrawComparison(all func(f *figureConfig) []series, read func(results.Table) (pool.Timed, error),
-	draw func(ctx context.Context, f *figureConfig, c *comparison) (*content, error),
-) func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
-	return redrawComparisons(func(f *figureConfig) [][]series { return [][]series{all(f)} }, read,
-		func(ctx context.Context, f *figureConfig, c ...*comparison) (*content, error) {
-			return draw(ctx, f, c[0])
-		})
-}
 
 // storedLags returns the lags of a run of stalenessTable.
 func storedLags(t results.Table) (r pool.Timed, err error) {
@@ -68,6 +42,9 @@ func clockTimes(seconds []float64) (all []sim.Time) {
 	return all
 }
 
+// storedComparisons reads the comparisons of a figure from its folder. parts has the series of each comparison. read
+// returns what the figure's data have of a run. If it is nil, they have accuracies. Other numbers are those of the
+// manifest.
 func storedComparisons(
 	f *figureConfig, k *storedFigure, parts [][]series, read func(results.Table) (pool.Timed, error),
 ) ([]*comparison, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -78,12 +79,10 @@ func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips 
 // WriteText writes the graph as a table for people: for each σ and clipping norm, the accuracy with noise as a
 // fraction of the accuracy without noise.
 func (r *UtilityReport) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s of w* + n over that of w*, on the %s: %s of %s\n",
-		r.Spec.Train.MetricName(), r.JudgedOn, decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic,
-			r.DataNote)); err != nil {
-		return err
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s of w* + n over that of w*, on the %s: %s of %s\n", r.Spec.Train.MetricName(), r.JudgedOn,
+		decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic, r.DataNote))
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(name string, format string, value func(*pool.Utility) float64) {
 		fmt.Fprintf(t, "%s\t", name)
 		for _, u := range r.Lines {
@@ -98,20 +97,16 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 	row(r.Spec.Train.MetricName()+" of w*", "%.4f", func(u *pool.Utility) float64 { return u.Accuracy })
 	row("baseline", "%.4f", func(*pool.Utility) float64 { return r.Majority })
 	row("‖w*‖", "%.4f", func(u *pool.Utility) float64 { return u.Norm })
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	if err := report.WriteNotes(w, r.Notes); err != nil {
+	if err := errors.Join(t.Flush(), report.WriteNotes(&text, r.Notes)); err != nil {
 		return err
 	}
 	for _, u := range r.Lines {
 		if u.Accuracy <= r.Majority {
-			if _, err := fmt.Fprintf(w, "WARNING: C = %g: %s\n", u.Clip, r.Spec.Train.BaselineWarning()); err != nil {
-				return err
-			}
+			fmt.Fprintf(&text, "WARNING: C = %g: %s\n", u.Clip, r.Spec.Train.BaselineWarning())
 		}
 	}
-	return nil
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 // Write writes the graph to the folder dir as a figure: the picture in the style of d, the data and a manifest. The

@@ -184,10 +184,8 @@ func (c calculator) accept(ctx context.Context, a answer, k int) error {
 	p.TMin, p.SMax = min(p.TMin, rounds), max(p.SMax, s)
 	setting := p.setting(p.Sigma, s, rounds, p.copies())
 	setting.Epsilon = p.Epsilon
-	if p.Conditions, err = closedform.Conditions(p.Method.form(), setting); err != nil {
-		return err
-	}
-	return nil
+	p.Conditions, err = closedform.Conditions(p.Method.form(), setting)
+	return err
 }
 
 // refuse sets the plan's reason why there is no run: the cost of a, the safest setting, and changes

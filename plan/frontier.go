@@ -73,8 +73,8 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	if err := p.made(); err != nil {
 		return nil, err
 	}
-	if points < 1 || points > MaxPoints {
-		return nil, fmt.Errorf("points = %d, must be in [1, %d]", points, MaxPoints)
+	if err := dp.CheckCount("points", points, 1, MaxPoints); err != nil {
+		return nil, err
 	}
 	f := &Frontier{N: p.N, Epochs: p.Epochs, Theta: p.Theta, Epsilon: p.budget(), Delta: p.Delta,
 		Accountant: acc.Name(), Sampling: p.Sampling, Redraw: p.Redraw, Group: p.Group}

@@ -109,14 +109,7 @@ func (r eventRow) other(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency
 // sampling: add-or-remove for Poisson and Allocation, replace-one for FixedSize, zero-out for Shuffle (see
 // [dp.NaturalAdjacency]). Use it for events from a file that does not state them.
 func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event {
-	if e.Sampling == "" {
-		e.Sampling = sampling
-	}
-	if e.Adjacency == "" {
-		e.Adjacency = adjacency
-	}
-	if e.Adjacency == "" {
-		e.Adjacency = dp.NaturalAdjacency(e.Sampling)
-	}
+	e.Sampling = cmp.Or(e.Sampling, sampling)
+	e.Adjacency = cmp.Or(e.Adjacency, adjacency, dp.NaturalAdjacency(e.Sampling))
 	return e
 }

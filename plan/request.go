@@ -293,24 +293,14 @@ func (r Request) validateSizes(errs *rangeErrors) {
 	}
 }
 
-func (r Request) method() Method {
-	if r.Method == "" {
-		return PLD
-	}
-	return r.Method
-}
+func (r Request) method() Method { return cmp.Or(r.Method, PLD) }
 
 // isJoint reports whether r asks for both s and T, and gives k and one of σ and ε.
 func (r Request) isJoint() bool {
 	return r.SampleSize == 0 && r.Batches == 0 && r.Rounds == 0 && (r.Sigma == 0 || r.Epsilon == 0)
 }
 
-func (r Request) theta() float64 {
-	if r.Theta == 0 {
-		return 1
-	}
-	return r.Theta
-}
+func (r Request) theta() float64 { return cmp.Or(r.Theta, 1) }
 
 // plan returns an unsolved plan for r, with defaults for fields that are not given.
 func (r Request) plan() *Plan {
@@ -318,13 +308,10 @@ func (r Request) plan() *Plan {
 	p := &Plan{
 		N: r.N, Epochs: r.Epochs, Theta: r.theta(), TargetEpsilon: r.Epsilon, Epsilon: r.Epsilon, Delta: r.Delta,
 		Sigma:     r.Sigma,
-		Adjacency: r.Adjacency, Sampling: cmp.Or(r.Sampling, dp.Poisson), Redraw: r.Redraw, batches: r.Batches,
+		Adjacency: cmp.Or(r.Adjacency, dp.AddOrRemove), Sampling: cmp.Or(r.Sampling, dp.Poisson), Redraw: r.Redraw, batches: r.Batches,
 		Method: m, Accountant: string(m), Kind: m.kind(),
 		Clients: max(r.Clients, 1), Shared: r.Shared, Noise: rng.Name{Root: r.Root},
 		Conditions: []closedform.Condition{},
-	}
-	if p.Adjacency == "" {
-		p.Adjacency = dp.AddOrRemove
 	}
 	if p.Delta == 0 {
 		p.Delta = dp.DefaultDelta(r.N)

@@ -30,16 +30,12 @@ func (r *Report) Write(
 // picture plots accuracy against ε, with a line for each noise multiplier, because the noise multiplier
 // determines the number of gradients.
 func (r *Report) picture() plots.Picture {
-	var budgets []float64
+	budgets := []float64{r.TargetEpsilon}
 	for _, p := range r.Frontier {
-		if !slices.Contains(budgets, p.Epsilon) {
-			budgets = append(budgets, p.Epsilon)
-		}
-	}
-	if !slices.Contains(budgets, r.TargetEpsilon) {
-		budgets = append(budgets, r.TargetEpsilon)
+		budgets = append(budgets, p.Epsilon)
 	}
 	slices.Sort(budgets)
+	budgets = slices.Compact(budgets)
 	at := func(epsilon float64) float64 { return float64(slices.Index(budgets, epsilon)) }
 	p := plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: %s predicted within ε", r.Data, train.ModelTitle(r.Model), r.metric()),

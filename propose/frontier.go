@@ -32,7 +32,7 @@ func (s *searcher) frontier(ctx context.Context, epsilon float64, best *candidat
 	var all []*candidate
 	var at []float64
 	for _, step := range ladder {
-		eps := digits(step*epsilon, 6)
+		eps := decimal.Digits(step*epsilon, 6)
 		if eps < MinEpsilon || eps > MaxEpsilon || step > s.effort().farthest {
 			continue
 		}
@@ -103,7 +103,7 @@ func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, err
 		return 0, nil, err
 	}
 	enough := map[int][]*candidate{}
-	at := func(step int) float64 { return digits(scoutedEpsilon*math.Exp2(float64(step)/2), 3) }
+	at := func(step int) float64 { return decimal.Digits(scoutedEpsilon*math.Exp2(float64(step)/2), 3) }
 	best := s.worst()
 	n := mostStep - leastStep + 1
 	reached := sort.Search(n, func(i int) bool {

@@ -99,13 +99,8 @@ func (r Request) Validate() error {
 				r.Base.Clients)
 		}
 	}
-	if r.Seeds < MinSeeds || r.Seeds > MaxSeeds {
-		fail("seeds = %d, must be in [%d, %d]", r.Seeds, MinSeeds, MaxSeeds)
-	}
-	if r.Count < 1 || r.Count > maxCount {
-		fail("count = %d, must be in [1, %d]", r.Count, maxCount)
-	}
-	return errors.Join(append(errs, checkBase(r.Base), r.Base.Validate())...)
+	return errors.Join(append(errs, dp.CheckCount("seeds", r.Seeds, MinSeeds, MaxSeeds),
+		dp.CheckCount("count", r.Count, 1, maxCount), checkBase(r.Base), r.Base.Validate())...)
 }
 
 // Options say on which data the search runs its proxies (cheaper trainings that predict accuracies), and how it runs

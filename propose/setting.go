@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -122,21 +122,12 @@ func (s *searcher) candidate(l outlay, st stride, v variant) *candidate {
 	spec.Clip, spec.FeatureMap, spec.InputScale = st.clip, v.features, v.scale
 	spec.Schedule, spec.Average = string(v.schedule), v.average
 	rounds := float64(l.rounds * s.base.Clients)
-	spec.Eta0 = digits(st.walk/(st.clip*l.sigma*math.Sqrt(rounds*float64(s.params[v.features])/3)), 3)
+	spec.Eta0 = decimal.Digits(st.walk/(st.clip*l.sigma*math.Sqrt(rounds*float64(s.params[v.features])/3)), 3)
 	return &candidate{spec: spec, outlay: l, stride: st, variant: v}
 }
 
 // gradients returns the number of gradients that all clients compute.
 func (c *candidate) gradients() int { return c.spec.GradComps * c.spec.Clients }
-
-// digits returns v > 0 rounded to n significant digits.
-func digits(v float64, n int) float64 {
-	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
-	if err != nil {
-		return v
-	}
-	return short
-}
 
 // byAccuracy orders candidates by decreasing accuracy.
 func byAccuracy(a, b *candidate) int { return cmp.Compare(b.accuracy, a.accuracy) }

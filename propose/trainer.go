@@ -195,7 +195,7 @@ func taskOf(c *candidate, records int) trainer.Task {
 	return trainer.Task{
 		Protocol: trainer.Protocol, Role: trainer.Private,
 		Plan:        trainer.NewPlan(c.outlay.sigma, c.outlay.size, records, c.outlay.rounds),
-		MaxGradNorm: c.spec.Clip, LearningRate: digits(c.spec.Eta0*float64(c.outlay.size), 3), Scale: 1,
+		MaxGradNorm: c.spec.Clip, LearningRate: decimal.Digits(c.spec.Eta0*float64(c.outlay.size), 3), Scale: 1,
 	}
 }
 

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"os"
 
 	"proactivedp/data"
+	"proactivedp/dp"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
@@ -61,7 +63,7 @@ func (id identity) goesOn(from identity) error {
 	differ("version of the code", fmt.Sprint(id.Code), fmt.Sprint(from.Code))
 	if id.Kernels != from.Kernels {
 		errs = append(errs, fmt.Errorf("kernels = %v, the checkpoint has %s, and other kernels cannot continue with its "+
-			"bits: choose the kernels with PROACTIVEDP_KERNELS", f32.Kernels(), classes(from.Kernels)))
+			"bits: choose the kernels with PROACTIVEDP_KERNELS", f32.Kernels(), cmp.Or(from.Kernels, "those of avx2, avx512 or neon")))
 	}
 	differ("architecture", id.Arch, from.Arch)
 	asText := func(what string, ofHere, ofThere any) {
@@ -73,14 +75,6 @@ func (id identity) goesOn(from identity) error {
 	asText("config", id.Spec, from.Spec)
 	asText("leg", id.Stage, from.Stage)
 	return errors.Join(errs...)
-}
-
-// classes describes the kernels in words, from the result of [Spec.Kernels].
-func classes(of string) string {
-	if of == "" {
-		return "those of avx2, avx512 or neon"
-	}
-	return of
 }
 
 // header is the part of a checkpoint's file before the state. It describes the run.
@@ -175,10 +169,11 @@ func (c *Checkpoint) restore(p *Prepared, v *sim.Virtual) error {
 	if err := p.identity().goesOn(c.identity); err != nil {
 		return err
 	}
-	if err := c.state.Restore(v); err != nil {
-		return fmt.Errorf("checkpoint %s: %w", c.path, err)
+	err := c.state.Restore(v)
+	if err == nil && c.Released != releasedHash(v) {
+		err = errReleased
 	}
-	if err := c.checkReleased(v); err != nil {
+	if err != nil {
 		return fmt.Errorf("checkpoint %s: %w", c.path, err)
 	}
 	return nil
@@ -189,26 +184,16 @@ func (c *Checkpoint) restoreAverage(p *Prepared, a *averager) error {
 	if a == nil {
 		return nil
 	}
-	if most := p.Config.Run().Rounds; c.Averaged < 0 || c.Averaged > most {
-		return fmt.Errorf("checkpoint %s: broadcasts in the averaged model = %d, must be in [0, %d]", c.path,
-			c.Averaged, most)
+	if err := dp.CheckCount("broadcasts in the averaged model", c.Averaged, 0, p.Config.Run().Rounds); err != nil {
+		return fmt.Errorf("checkpoint %s: %w", c.path, err)
 	}
 	a.count = c.Averaged
 	return models.CheckFinite(a.params())
 }
 
-// errReleased reports a checkpoint whose config does not match the releases of its run.
+// errReleased reports a checkpoint whose recorded releases are not those that its config and its ledgers give. A privacy
+// statement computed from the config would then be about another run.
 var errReleased = errors.New("the releases and their noise do not match the config and the ledgers")
-
-// checkReleased returns an error if the releases recorded in the file are not those that its config
-// and its ledgers give. In that case a privacy statement computed from the config would be about
-// another run.
-func (c *Checkpoint) checkReleased(v *sim.Virtual) error {
-	if c.Released != releasedHash(v) {
-		return errReleased
-	}
-	return nil
-}
 
 // releasedHash is the SHA-256 of all events in the ledgers of v's clients. An event includes the
 // noise multiplier, sampling and adjacency, which the file's ledgers take from the config.

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -84,7 +85,7 @@ func (s Spec) UsualClip() float64 {
 	return s.weighted(UsualClip)
 }
 
-func (s Spec) weighted(clip float64) float64 { return digitsOf(clip*s.largestWeight(), 6) }
+func (s Spec) weighted(clip float64) float64 { return decimal.Digits(clip*s.largestWeight(), 6) }
 
 // largestWeight returns the largest class weight, or 1 if none is larger.
 func (s Spec) largestWeight() float64 {
@@ -132,14 +133,6 @@ func (s Spec) TriedSteps(size float64) []float64 {
 		steps = append(steps, m/(s.Clip*(size*float64(s.Clients))))
 	}
 	return steps
-}
-
-func digitsOf(v float64, n int) float64 {
-	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
-	if err != nil {
-		return v
-	}
-	return short
 }
 
 // InitialStep returns a text with the initial step size η₀, by which a client multiplies the noisy sum of its
@@ -237,11 +230,7 @@ func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec
 	if open.Noise && (open.SampleSize || open.Eta0) {
 		text += " within ε = " + decimal.Exactly(epsilon)
 	}
-	text += ": " + said[0]
-	for _, one := range said[1:] {
-		text += ", " + one
-	}
-	return spec, text, nil
+	return spec, text + ": " + strings.Join(said, ", "), nil
 }
 
 // size sets the open batch size and gradient computations, and returns the least noise for them, or 0
@@ -278,10 +267,7 @@ func (p *Prepared) size(ctx context.Context, spec *Spec, open Open, epsilon floa
 		spec.SampleSize, spec.GradComps = strconv.Itoa(size), size*open.Rounds
 		return 0, fmt.Sprintf(" (%g epochs)", epochs), nil
 	}
-	delta := spec.Delta
-	if delta == 0 {
-		delta = p.Delta
-	}
+	delta := cmp.Or(spec.Delta, p.Delta)
 	// A plan is for a record. A person with K records costs about K times its ε, so that the same batch sizes are good.
 	of, whom := epsilon/float64(max(spec.AtMost, 1)), ""
 	if spec.AtMost > 1 {
@@ -325,10 +311,7 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 	}
 	config, run := *p.Config, *p
 	config.Mechanism.Sizes, config.Mechanism.ClipNorm, config.GradComps = sizes, spec.Clip, spec.GradComps
-	run.Config, run.Delta = &config, spec.Delta
-	if spec.Delta == 0 {
-		run.Delta = p.Delta
-	}
+	run.Config, run.Delta = &config, cmp.Or(spec.Delta, p.Delta)
 	if math.IsNaN(sigma) {
 		calibrated, err := run.Calibrate(ctx, epsilon)
 		if err != nil {
@@ -366,7 +349,7 @@ func UsualStep(spec Spec, params int, sigma, size float64, rounds int) float64 {
 		furthest = scatterWalk
 	}
 	walk := sigma * math.Sqrt(float64(max(rounds, 1))*float64(params)/3)
-	return digitsOf(min(furthest*size/walk, most)/(spec.Clip*size), 3)
+	return decimal.Digits(min(furthest*size/walk, most)/(spec.Clip*size), 3)
 }
 
 // enoughHeldOut is how many held-out records a client needs to judge a model. The standard deviation of
@@ -384,7 +367,7 @@ const smallBudget = 0.5
 // epsilon, the privacy budget ε of the training, is below 0.5, the fraction is halved, because every training record
 // matters more there.
 func DefaultHoldout(n int, epsilon float64) float64 {
-	part := min(UsualHoldout, digitsOf(enoughHeldOut/float64(max(n, 1)), 2))
+	part := min(UsualHoldout, decimal.Digits(enoughHeldOut/float64(max(n, 1)), 2))
 	if epsilon < smallBudget {
 		part /= 2
 	}

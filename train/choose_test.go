@@ -7,6 +7,7 @@ import (
 
 	"proactivedp/data/synth"
 	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -53,7 +54,7 @@ func TestChoose(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Without noise nothing but the largest multiple m = 32 of (sum/C)/s bounds the step size.
-	if given.Eta0 = digitsOf(mostStep/(given.Clip*8), 3); spec != given {
+	if given.Eta0 = decimal.Digits(mostStep/(given.Clip*8), 3); spec != given {
 		t.Errorf("%+v\nwant\n%+v", spec, given)
 	}
 	if strings.Contains(text, "ε") {

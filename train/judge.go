@@ -65,12 +65,10 @@ func (p *Prepared) metricValue(params []float32) *MetricValue {
 }
 
 // writeText writes the metric in one line. It writes nothing for nil.
-func (m *MetricValue) writeText(w io.Writer) error {
-	if m == nil {
-		return nil
+func (m *MetricValue) writeText(b *strings.Builder) {
+	if m != nil {
+		fmt.Fprintf(b, "metric          %s %.4f; %.4f without looking at the features\n", m.Name, m.Value, m.Baseline)
 	}
-	_, err := fmt.Fprintf(w, "%-16s%s %.4f; %.4f without looking at the features\n", "metric", m.Name, m.Value, m.Baseline)
-	return err
 }
 
 // JudgedOn returns "held-out training rows" if Spec.Holdout is above 0, and otherwise "test set". Reports say with it
@@ -156,14 +154,13 @@ const RegressionWarning = "the model is NOT better than always predicting the me
 	"--target-bounds or a smaller --learning-rate may help"
 
 // writeText writes the errors, those of the best constants, and a warning if the model is not better.
-func (r *Regression) writeText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "errors          RMSE %.5g, mean absolute error %.5g; %s\nbaseline        R² 0 and RMSE %.5g by "+
+func (r *Regression) writeText(b *strings.Builder) {
+	fmt.Fprintf(b, "errors          RMSE %.5g, mean absolute error %.5g; %s\nbaseline        R² 0 and RMSE %.5g by "+
 		"always predicting the mean of these rows, mean absolute error %.5g by their median\n", r.RMSE, r.MAE,
-		defined("loss", r.Loss), r.MeanRMSE, r.MedianMAE); err != nil || r.R2 != nil && *r.R2 > 0 {
-		return err
+		defined("loss", r.Loss), r.MeanRMSE, r.MedianMAE)
+	if r.R2 == nil || !(*r.R2 > 0) {
+		fmt.Fprintf(b, "WARNING         %s\n", RegressionWarning)
 	}
-	_, err := fmt.Fprintf(w, "WARNING         %s\n", RegressionWarning)
-	return err
 }
 
 // ClassMetrics has the metrics of a classifier other than its accuracy, as [models.Evaluation] defines and computes
@@ -214,14 +211,13 @@ func (j judged) text() string {
 }
 
 // writeText writes the baseline and the other metrics.
-func (j judged) writeText(w io.Writer) error {
+func (j judged) writeText(b *strings.Builder) {
 	switch {
 	case j.regression != nil:
-		return j.regression.writeText(w)
+		j.regression.writeText(b)
 	case j.judgement != nil:
-		return j.judgement.writeText(w)
+		j.judgement.writeText(b)
 	}
-	return nil
 }
 
 // judgement returns how good the model params is on p.Test.
@@ -261,16 +257,12 @@ func (s Spec) BaselineWarning() string {
 }
 
 // writeText writes the baseline, a warning if the model is not better, and the other metrics.
-func (j Judgement) writeText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class\n", j.MajorityShare); err != nil {
-		return err
-	}
+func (j Judgement) writeText(b *strings.Builder) {
+	fmt.Fprintf(b, "baseline        %.4f by always predicting the most frequent class\n", j.MajorityShare)
 	if !j.BeatsMajority {
-		if _, err := fmt.Fprintf(w, "WARNING         %s\n", MajorityWarning); err != nil {
-			return err
-		}
+		fmt.Fprintf(b, "WARNING         %s\n", MajorityWarning)
 	}
-	return j.ClassMetrics.WriteText(w)
+	j.ClassMetrics.writeText(b)
 }
 
 // mostClassesShown is the largest number of classes that a text lists one by one.
@@ -279,19 +271,24 @@ const mostClassesShown = 10
 // WriteText writes the metrics to w in one line, followed by a line with recall and precision for each class if there
 // are at most 10 classes.
 func (m ClassMetrics) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "other metrics   balanced accuracy %.4f, F1 %.4f, %s, %s\n", m.BalancedAccuracy, m.F1,
-		defined("AUC", m.AUC), defined("log loss", m.LogLoss)); err != nil || len(m.PerClass) > mostClassesShown {
-		return err
+	var b strings.Builder
+	m.writeText(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (m ClassMetrics) writeText(b *strings.Builder) {
+	fmt.Fprintf(b, "other metrics   balanced accuracy %.4f, F1 %.4f, %s, %s\n", m.BalancedAccuracy, m.F1,
+		defined("AUC", m.AUC), defined("log loss", m.LogLoss))
+	if len(m.PerClass) > mostClassesShown {
+		return
 	}
 	title := "classes"
 	for _, c := range m.PerClass {
-		if _, err := fmt.Fprintf(w, "%-16s%s: %s, recall %.4f, precision %.4f\n", title, data.InList(c.Label),
-			decimal.Many(c.Count, "row"), c.Recall, c.Precision); err != nil {
-			return err
-		}
+		fmt.Fprintf(b, "%-16s%s: %s, recall %.4f, precision %.4f\n", title, data.InList(c.Label),
+			decimal.Many(c.Count, "row"), c.Recall, c.Precision)
 		title = ""
 	}
-	return nil
 }
 
 func defined(name string, x *float64) string {

@@ -1,10 +1,12 @@
 package train
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"proactivedp/data"
+	"proactivedp/dp"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -20,10 +22,7 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
 	}
-	errs := []error{spec.Validate()}
-	if client < 0 || client >= spec.Clients {
-		errs = append(errs, fmt.Errorf("client = %d, must be in [0, %d]", client, spec.Clients-1))
-	}
+	errs := []error{spec.Validate(), dp.CheckCount("client", client, 0, spec.Clients-1)}
 	if records < 1 {
 		errs = append(errs, fmt.Errorf("records = %d, must be at least 1", records))
 	}
@@ -59,9 +58,5 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	config.Rows = make([]data.Subset, spec.Clients)
 	config.Rows[client] = rows
 	config.Roots = sim.SharedRoots(rng.New(spec.Seed), spec.Clients)
-	p := &Prepared{Spec: spec, Delta: spec.Delta, Config: &config, source: s}
-	if p.Delta == 0 {
-		p.Delta = 1 / float64(records)
-	}
-	return p, nil
+	return &Prepared{Spec: spec, Delta: cmp.Or(spec.Delta, 1/float64(records)), Config: &config, source: s}, nil
 }

@@ -53,8 +53,8 @@ func (s Spec) Proxy(f float64) (Spec, error) {
 		return Spec{}, err
 	}
 	run := dp.Cut(in.sizes, s.GradComps)
-	if run.Rounds < 1 || run.Rounds > dp.MaxRounds {
-		return Spec{}, fmt.Errorf("proxy: rounds = %d, must be in [1, %d]", run.Rounds, dp.MaxRounds)
+	if err := dp.CheckCount("rounds", run.Rounds, 1, dp.MaxRounds); err != nil {
+		return Spec{}, fmt.Errorf("proxy: %w", err)
 	}
 	sizes := partOf(in.sizes, f)
 	computed := 0

@@ -215,48 +215,33 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Spec.Holdout > 0 {
 		heading = "held-out " + strings.Replace(what, "accuracy", "acc.", 1)
 	}
-	if _, err := fmt.Fprintf(w, "%-16s%s on %s of %s\n", heading, judged{r.Accuracy, r.Judgement, r.Regression}.text(), decimal.Many(r.TestRows, "row"),
-		report.Data(r.Spec.Data, r.Synthetic, "")); err != nil {
-		return err
-	}
-	if err := r.Privacy.WriteText(w); err != nil {
+	j := judged{r.Accuracy, r.Judgement, r.Regression}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-16s%s on %s of %s\n", heading, j.text(), decimal.Many(r.TestRows, "row"),
+		report.Data(r.Spec.Data, r.Synthetic, ""))
+	if err := r.Privacy.WriteText(&b); err != nil {
 		return err
 	}
 	if !r.Synthetic {
-		if _, err := fmt.Fprintf(w, "%-16s%s\n", "not protected", "the records on which the accuracy was measured"); err != nil {
-			return err
-		}
+		b.WriteString("not protected   the records on which the accuracy was measured\n")
 	}
 	if r.DataNote != "" {
-		if _, err := fmt.Fprintf(w, "%-16s%s\n", "data", r.DataNote); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "data            %s\n", r.DataNote)
 	}
-	if _, err := fmt.Fprintf(w, "%-16s%d of %d\n", "distinct rows", r.DistinctRows, r.TestRows); err != nil {
-		return err
-	}
+	fmt.Fprintf(&b, "distinct rows   %d of %d\n", r.DistinctRows, r.TestRows)
 	if r.RowsWarning != "" {
-		if _, err := fmt.Fprintf(w, "%-16s%s\n", "WARNING", r.RowsWarning); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "WARNING         %s\n", r.RowsWarning)
 	}
-	if err := r.Metric.writeText(w); err != nil {
-		return err
-	}
-	if err := (judged{r.Accuracy, r.Judgement, r.Regression}).writeText(w); err != nil {
-		return err
-	}
+	r.Metric.writeText(&b)
+	j.writeText(&b)
 	if a := r.Averaged; a != nil {
 		j := judged{a.Accuracy, a.Judgement, a.Regression}
-		if _, err := fmt.Fprintf(w, "averaged        %s by %s, of %d broadcasts; sha256 %s, norm %.4g\n",
-			j.text(), a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm); err != nil {
-			return err
-		}
-		if err := errors.Join(a.Metric.writeText(w), j.writeText(w)); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "averaged        %s by %s, of %d broadcasts; sha256 %s, norm %.4g\n",
+			j.text(), a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm)
+		a.Metric.writeText(&b)
+		j.writeText(&b)
 	}
-	if _, err := fmt.Fprintf(w, `rounds          %s
+	fmt.Fprintf(&b, `rounds          %s
 %scomputations    %s, %d left over
 parameters      sha256 %s, norm %.4g
 training loop   %.3f s (%.4g rounds per second)
@@ -264,10 +249,12 @@ training loop   %.3f s (%.4g rounds per second)
 		r.rounds(),
 		r.simulated(), r.gradients(), r.Remainder,
 		r.ParamsSHA256, r.ParamsNorm,
-		r.Seconds, float64(r.Updates)/r.Seconds); err != nil {
+		r.Seconds, float64(r.Updates)/r.Seconds)
+	if err := report.WriteNotes(&b, r.Notes); err != nil {
 		return err
 	}
-	return report.WriteNotes(w, r.Notes)
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // WriteStatement writes to w the full privacy statement of the run: the ε of a record for the rounds of all

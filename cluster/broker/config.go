@@ -2,9 +2,10 @@ package broker
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"proactivedp/internal/files"
 )
 
 // These are the files that WriteConfig writes to the folder of the keyring.
@@ -32,15 +33,7 @@ func WriteConfig(dir string, ring *Keyring, allow func(User) Permissions) error 
 	for _, file := range []struct{ name, text string }{
 		{configFile, text.String()}, {certificateFile, ring.Certificate}, {privateKeyFile, ring.PrivateKey},
 	} {
-		f, err := os.OpenFile(filepath.Join(dir, file.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return fmt.Errorf("keys: %w", err)
-		}
-		_, err = f.WriteString(file.text)
-		if bad := f.Close(); err == nil {
-			err = bad
-		}
-		if err != nil {
+		if err := writeSecret(filepath.Join(dir, file.name), files.Text(file.text)); err != nil {
 			return fmt.Errorf("keys: %w", err)
 		}
 	}

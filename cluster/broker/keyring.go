@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"os"
@@ -95,12 +96,19 @@ func MakeKeys(dir string, clients int, hosts []string) error {
 	if len(hosts) == 0 {
 		return errors.New("no hosts: give at least one name or address of the broker")
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeKeys(dir, clients, hosts); err != nil {
 		return fmt.Errorf("keys: %w", err)
+	}
+	return nil
+}
+
+func makeKeys(dir string, clients int, hosts []string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
 	cert, key, err := certificate(hosts)
 	if err != nil {
-		return fmt.Errorf("keys: %w", err)
+		return err
 	}
 	ring := Keyring{Version: keyVersion, Certificate: cert, PrivateKey: key}
 	add := func(role Role, client int, name string) error {
@@ -117,31 +125,29 @@ func MakeKeys(dir string, clients int, hosts []string) error {
 			return err
 		}
 		ring.Users = append(ring.Users, User{role, client, public})
-		return writeSecret(filepath.Join(dir, name+credsEnd), Credentials{keyVersion, role, client, string(seed), cert})
+		return writeSecret(filepath.Join(dir, name+credsEnd),
+			files.JSON(Credentials{keyVersion, role, client, string(seed), cert}))
 	}
 	for c := range clients {
 		if err := add(Client, c, fmt.Sprintf("client-%d", c)); err != nil {
-			return fmt.Errorf("keys: %w", err)
+			return err
 		}
 	}
 	for _, role := range []Role{Operator, Worker, Server} {
 		if err := add(role, 0, string(role)); err != nil {
-			return fmt.Errorf("keys: %w", err)
+			return err
 		}
 	}
-	if err := writeSecret(filepath.Join(dir, keyringFile), ring); err != nil {
-		return fmt.Errorf("keys: %w", err)
-	}
-	return nil
+	return writeSecret(filepath.Join(dir, keyringFile), files.JSON(ring))
 }
 
 // writeSecret writes a new file that only its owner can read.
-func writeSecret(path string, v any) error {
+func writeSecret(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	return errors.Join(files.JSON(v)(f), f.Sync(), f.Close())
+	return errors.Join(write(f), f.Sync(), f.Close())
 }
 
 // certificate makes a self-signed certificate for the hosts.

@@ -24,6 +24,16 @@ func FixedDown(v float64, decimals int) string { return fixed(v, decimals, -1) }
 // Exactly formats v with the fewest digits that read back as v.
 func Exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
+// Digits returns v rounded to the nearest number with the given number of significant digits, at least 1. Use it for
+// settings such as a step size. For ε and δ, use Up or Down.
+func Digits(v float64, digits int) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	if err != nil {
+		return v // beyond the largest number
+	}
+	return short
+}
+
 func fixed(v float64, decimals int, side float64) string {
 	v += 0 // turns -0 into 0
 	text := strconv.FormatFloat(v, 'f', decimals, 64)

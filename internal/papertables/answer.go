@@ -39,12 +39,9 @@ type auditor struct {
 	accountant dp.Accountant
 }
 
-// run returns the events of a run with Poisson samples of expected size s and ⌊K/s⌋ rounds.
-func (a auditor) run(adjacency dp.Adjacency, sigma float64, s int) []dp.Event {
-	return []dp.Event{{
-		Sampling: dp.Poisson, Adjacency: adjacency, NoiseMultiplier: sigma,
-		SampleSize: s, DatasetSize: a.N, Count: a.GradComps / s,
-	}}
+// run returns a run with Poisson samples of expected size s and ⌊K/s⌋ rounds. Its adjacency is not set.
+func (a auditor) run(sigma float64, s int) dp.Event {
+	return dp.Event{Sampling: dp.Poisson, NoiseMultiplier: sigma, SampleSize: s, DatasetSize: a.N, Count: a.GradComps / s}
 }
 
 // theoremEpsilon returns the smallest ε of Theorem simpleF for that run. If σ is +Inf, the noise does
@@ -61,22 +58,28 @@ func (a auditor) theoremEpsilon(form closedform.Form, sigma float64, s int) (flo
 func (a auditor) epsilons(sigma float64, s int) (out answers, err error) {
 	for i, form := range forms {
 		eps, err := a.theoremEpsilon(form, sigma, s)
-		if out[i], err = answered(err, none, func() answer { return answer{value: decimal.Up(eps, 5)} }); err != nil {
+		if out[i], err = answered(err, none, decimal.Up(eps, 5)); err != nil {
 			return out, err
 		}
 	}
-	bounds, err := a.bounds(func(adjacency dp.Adjacency) []dp.Event { return a.run(adjacency, sigma, s) })
+	bounds, err := a.bounds(a.run(sigma, s))
 	for i, b := range bounds {
 		out[len(forms)+i] = interval(b)
 	}
 	return out, err
 }
 
+// bound returns the accountant's bound for the run under the adjacency.
+func (a auditor) bound(run dp.Event, adjacency dp.Adjacency) (dp.Bound, error) {
+	run.Adjacency = adjacency
+	return a.accountant.Epsilon(a.ctx, []dp.Event{run}, a.Delta())
+}
+
 // bounds returns the accountant's bounds under both adjacencies. A bound is nil if the accountant does
-// not cover the events.
-func (a auditor) bounds(events func(dp.Adjacency) []dp.Event) (out [2]*dp.Bound, err error) {
+// not cover the run.
+func (a auditor) bounds(run dp.Event) (out [2]*dp.Bound, err error) {
 	for i, adjacency := range adjacencies {
-		b, err := a.accountant.Epsilon(a.ctx, events(adjacency), a.Delta())
+		b, err := a.bound(run, adjacency)
 		switch {
 		case err == nil:
 			out[i] = &b
@@ -99,12 +102,11 @@ func (a auditor) sizes(sigma, eps float64) (out answers, err error) {
 	}
 	for i, adjacency := range adjacencies {
 		s, err := a.largestSize(adjacency, sigma, eps)
-		if out[len(forms)+i], err = answered(err, report.NotCovered, func() answer {
-			if s == 0 {
-				return answer{value: none}
-			}
-			return answer{value: strconv.Itoa(s)}
-		}); err != nil {
+		text := strconv.Itoa(s)
+		if s == 0 {
+			text = none
+		}
+		if out[len(forms)+i], err = answered(err, report.NotCovered, text); err != nil {
 			return out, err
 		}
 	}
@@ -129,8 +131,7 @@ func (a auditor) sigmas(s int, eps float64) (out answers, err error) {
 	}
 	for i, adjacency := range adjacencies {
 		sigma, err := a.leastSigma(adjacency, s, eps)
-		if out[len(forms)+i], err = answered(err, report.NotCovered,
-			func() answer { return answer{value: sigma} }); err != nil {
+		if out[len(forms)+i], err = answered(err, report.NotCovered, sigma); err != nil {
 			return out, err
 		}
 	}
@@ -138,14 +139,11 @@ func (a auditor) sigmas(s int, eps float64) (out answers, err error) {
 }
 
 // answered returns the value as an answer. If err is dp.ErrNotCovered, it returns the word uncovered.
-func answered(err error, uncovered string, value func() answer) (answer, error) {
+func answered(err error, uncovered, value string) (answer, error) {
 	if errors.Is(err, dp.ErrNotCovered) {
 		return answer{value: uncovered}, nil
 	}
-	if err != nil {
-		return answer{}, err
-	}
-	return value(), nil
+	return answer{value: value}, err
 }
 
 // interval formats the ε of a bound. nil means not covered.
@@ -161,7 +159,7 @@ func interval(b *dp.Bound) answer {
 
 // fits reports whether the accountant certifies that a run with σ and s costs at most eps.
 func (a auditor) fits(adjacency dp.Adjacency, sigma float64, s int, eps float64) (bool, error) {
-	b, err := a.accountant.Epsilon(a.ctx, a.run(adjacency, sigma, s), a.Delta())
+	b, err := a.bound(a.run(sigma, s), adjacency)
 	return err == nil && b.EpsilonUpper <= eps, err
 }
 
@@ -169,44 +167,50 @@ func (a auditor) fits(adjacency dp.Adjacency, sigma float64, s int, eps float64)
 // as long as T = ⌊K/s⌋ stays the same. It also increases over the largest size of each T, which leaves
 // out almost nothing of K. It does not increase over all s. Therefore T is searched for first.
 func (a auditor) largestSize(adjacency dp.Adjacency, sigma, eps float64) (int, error) {
-	var failed error
-	fits := func(s int) bool {
-		ok, err := a.fits(adjacency, sigma, s, eps)
-		failed = err
-		return ok
-	}
 	largest := func(rounds int) int { return min(a.GradComps/rounds, a.N) }
 	least := max(a.GradComps/a.N, 1)
-	rounds := least + sort.Search(a.GradComps-least+1,
-		func(i int) bool { return failed != nil || fits(largest(least+i)) })
+	more, err := search(a.GradComps-least+1, func(i int) (bool, error) {
+		return a.fits(adjacency, sigma, largest(least+i), eps)
+	})
+	rounds := least + more
 	switch {
-	case failed != nil || rounds > a.GradComps:
-		return 0, failed
-	case rounds == least:
+	case err != nil || rounds > a.GradComps:
+		return 0, err
+	case more == 0:
 		return largest(least), nil
 	}
 	s := largest(rounds)
-	return s + sort.Search(largest(rounds-1)-s, func(i int) bool { return failed != nil || !fits(s+1+i) }), failed
+	larger, err := search(largest(rounds-1)-s, func(i int) (bool, error) {
+		ok, err := a.fits(adjacency, sigma, s+1+i, eps)
+		return !ok, err
+	})
+	return s + larger, err
+}
+
+// search is sort.Search for a test that can fail, and ends at its first error.
+func search(n int, test func(int) (bool, error)) (int, error) {
+	var failed error
+	found := sort.Search(n, func(i int) bool {
+		if failed != nil {
+			return true
+		}
+		var ok bool
+		ok, failed = test(i)
+		return ok
+	})
+	return found, failed
 }
 
 // leastSigma returns the least σ, to three decimals, for which a run of size s is certified for ε.
 func (a auditor) leastSigma(adjacency dp.Adjacency, s int, eps float64) (string, error) {
 	const perUnit, largest = 1000, 1000
-	var failed error
-	sigma := func(i int) float64 { return float64(i) / perUnit }
-	i := sort.Search(largest*perUnit, func(i int) bool {
-		if failed != nil {
-			return true
-		}
-		ok, err := a.fits(adjacency, sigma(i+1), s, eps)
-		failed = err
-		return ok
-	})
-	if failed != nil {
-		return "", failed
+	sigma := func(i int) float64 { return float64(i+1) / perUnit }
+	i, err := search(largest*perUnit, func(i int) (bool, error) { return a.fits(adjacency, sigma(i), s, eps) })
+	if err != nil {
+		return "", err
 	}
 	if i == largest*perUnit {
 		return fmt.Sprintf("above %d", largest), nil
 	}
-	return strconv.FormatFloat(sigma(i+1), 'f', 3, 64), nil
+	return strconv.FormatFloat(sigma(i), 'f', 3, 64), nil
 }

@@ -68,7 +68,7 @@ func (a auditor) factors(target, sigma float64, s int) (out answers, err error) 
 	for i := range forms {
 		out[i].value = report.NoAnswer
 	}
-	bounds, err := a.bounds(func(adjacency dp.Adjacency) []dp.Event { return a.run(adjacency, sigma, s) })
+	bounds, err := a.bounds(a.run(sigma, s))
 	for i, b := range bounds {
 		out[len(forms)+i].value = factor(target, b)
 	}

@@ -50,7 +50,7 @@ func (a auditor) curve() (*sizeCurve, error) {
 			return nil, err
 		}
 		c.clt = append(c.clt, clt)
-		bounds, err := a.bounds(func(adjacency dp.Adjacency) []dp.Event { return a.run(adjacency, c.sigma, s) })
+		bounds, err := a.bounds(a.run(c.sigma, s))
 		if err != nil {
 			return nil, err
 		}

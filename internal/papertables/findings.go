@@ -46,13 +46,10 @@ func (a auditor) find() (*finding, error) {
 			return nil, err
 		}
 	}
-	at := func(s int) ([2]*dp.Bound, error) {
-		return a.bounds(func(adjacency dp.Adjacency) []dp.Event { return a.run(adjacency, f.sigma, s) })
-	}
-	if f.asRun, err = at(int(f.run.size)); err != nil {
+	if f.asRun, err = a.bounds(a.run(f.sigma, int(f.run.size))); err != nil {
 		return nil, err
 	}
-	if f.exact, err = at(f.size()); err != nil {
+	if f.exact, err = a.bounds(a.run(f.sigma, f.size())); err != nil {
 		return nil, err
 	}
 	if f.largest, err = a.sizes(f.sigma, eps); err != nil {
@@ -63,9 +60,7 @@ func (a auditor) find() (*finding, error) {
 	}
 	for i, divisor := range []int{2, 4} {
 		t := asymptotic{divisor: divisor, rounds: int(a.Epochs() * a.Epochs() / (float64(divisor) * eps))}
-		if t.bounds, err = a.bounds(func(adjacency dp.Adjacency) []dp.Event {
-			return allEpochs(adjacency, f.sigma, a.Epochs(), t.rounds)
-		}); err != nil {
+		if t.bounds, err = a.bounds(allEpochs(f.sigma, a.Epochs(), t.rounds)); err != nil {
 			return nil, err
 		}
 		f.asym[i] = t
@@ -73,9 +68,8 @@ func (a auditor) find() (*finding, error) {
 	return f, nil
 }
 
-func allEpochs(adjacency dp.Adjacency, sigma, k float64, rounds int) []dp.Event {
-	return []dp.Event{{Sampling: dp.Poisson, Adjacency: adjacency, NoiseMultiplier: sigma, Rate: k / float64(rounds),
-		Count: rounds}}
+func allEpochs(sigma, k float64, rounds int) dp.Event {
+	return dp.Event{Sampling: dp.Poisson, NoiseMultiplier: sigma, Rate: k / float64(rounds), Count: rounds}
 }
 
 // replaceOne is a setting in which the theorem's ε is violated under replace-one adjacency. It was
@@ -113,9 +107,7 @@ func replaceOneExample(ctx context.Context, accountant dp.Accountant) (out []rep
 			return nil, fmt.Errorf("replace-one example: %w", err)
 		}
 		e.main = closedform.Holds(conditions, closedform.Main)
-		if e.bounds, err = a.bounds(func(adjacency dp.Adjacency) []dp.Event {
-			return allEpochs(adjacency, e.sigma, e.epochs, e.rounds)
-		}); err != nil {
+		if e.bounds, err = a.bounds(allEpochs(e.sigma, e.epochs, e.rounds)); err != nil {
 			return nil, err
 		}
 		out = append(out, e)

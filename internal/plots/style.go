@@ -2,6 +2,7 @@ package plots
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
@@ -103,10 +104,7 @@ func (s Style) stroke() vg.Length {
 // points returns the font size that corresponds, at the style's Size, to the size usual if axis
 // labels have 10 points.
 func (s Style) points(usual vg.Length) vg.Length {
-	if s.Size == 0 {
-		return usual
-	}
-	return usual * vg.Length(s.Size/usualSize)
+	return usual * vg.Length(cmp.Or(s.Size, usualSize)/usualSize)
 }
 
 // of returns the length that corresponds, at the style's width, to the length usual at the default
@@ -115,11 +113,7 @@ func (s Style) of(usual vg.Length) vg.Length { return usual * (s.width() / (Usua
 
 // text returns a style of text in the picture's typeface, with a default size and a colour.
 func (s Style) text(usual vg.Length, c color.Color) text.Style {
-	variants := map[string]font.Variant{"serif": "Serif", "mono": "Mono"}
-	variant, ok := variants[s.Font]
-	if !ok {
-		variant = "Sans"
-	}
+	variant := cmp.Or(map[string]font.Variant{"serif": "Serif", "mono": "Mono"}[s.Font], "Sans")
 	return text.Style{
 		Color: c, Handler: marking{plot.DefaultTextHandler},
 		Font: font.Font{Typeface: "Liberation", Variant: variant, Size: s.points(usual)},
@@ -137,6 +131,20 @@ func (s Style) styled(t text.Style, usual vg.Length) text.Style {
 // differ.
 var pdfDates = regexp.MustCompile(`\(D:\d{14}[^)]*\)`)
 
+// undatedPDF is a PDF with a fixed date in place of these times.
+type undatedPDF struct{ *vgpdf.Canvas }
+
+func (c undatedPDF) WriteTo(w io.Writer) (int64, error) {
+	var made bytes.Buffer
+	if _, err := c.Canvas.WriteTo(&made); err != nil {
+		return 0, err
+	}
+	text := pdfDates.ReplaceAllFunc(made.Bytes(), func(date []byte) []byte {
+		return append([]byte("(D:20000101000000"), date[len("(D:20000101000000"):]...)
+	})
+	return io.Copy(w, bytes.NewReader(text))
+}
+
 // Write draws the picture to w in the style s. format is one of Formats. Equal pictures have equal bytes. A PDF
 // embeds its typeface; an SVG only names it.
 func (p Picture) Write(w io.Writer, format string, s Style) error {
@@ -148,30 +156,21 @@ func (p Picture) Write(w io.Writer, format string, s Style) error {
 		return err
 	}
 	width, height := s.width(), l.height()
+	var c interface {
+		vg.CanvasSizer
+		io.WriterTo
+	}
 	switch format {
 	case "svg":
-		c := vgsvg.New(width, height)
-		l.draw(draw.New(c))
-		_, err = c.WriteTo(w)
+		c = vgsvg.New(width, height)
 	case "pdf":
-		c := vgpdf.New(width, height)
-		l.draw(draw.New(c))
-		var made bytes.Buffer
-		if _, err = c.WriteTo(&made); err == nil {
-			_, err = w.Write(pdfDates.ReplaceAllFunc(made.Bytes(), func(date []byte) []byte {
-				return append([]byte("(D:20000101000000"), date[len("(D:20000101000000"):]...)
-			}))
-		}
+		c = undatedPDF{vgpdf.New(width, height)}
 	default:
-		dpi := s.DPI
-		if dpi == 0 {
-			dpi = usualDPI
-		}
-		c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(color.White))
-		l.draw(draw.New(c))
-		_, err = (vgimg.PngCanvas{Canvas: c}).WriteTo(w)
+		c = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(cmp.Or(s.DPI, usualDPI)),
+			vgimg.UseBackgroundColor(color.White))}
 	}
-	if err != nil {
+	l.draw(draw.New(c))
+	if _, err := c.WriteTo(w); err != nil {
 		return fmt.Errorf("write %s: %w", format, err)
 	}
 	return nil

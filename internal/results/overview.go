@@ -19,6 +19,7 @@ import (
 	"image"
 	"image/png"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,13 +153,7 @@ func ReadPage(dir string) (*Page, error) {
 
 // of returns those of the page's findings that are about the figure.
 func (p *Page) of(figure string) []Finding {
-	var own []Finding
-	for _, f := range p.findings {
-		if f.Figure == figure {
-			own = append(own, f)
-		}
-	}
-	return own
+	return slices.DeleteFunc(slices.Clone(p.findings), func(f Finding) bool { return f.Figure != figure })
 }
 
 // countRevisions sorts the revisions by their number of figures, largest first.
@@ -244,12 +239,7 @@ func statements(config any) ([]string, error) {
 				}
 				return
 			}
-			keys := make([]string, 0, len(v))
-			for k := range v {
-				keys = append(keys, k)
-			}
-			slices.Sort(keys)
-			for _, k := range keys {
+			for _, k := range slices.Sorted(maps.Keys(v)) {
 				walk(v[k])
 			}
 		}

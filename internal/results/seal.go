@@ -46,11 +46,11 @@ const maxBytes = 16 << 20
 // have defaults. If the manifest was changed, the error is ErrDamaged. An unknown key is an error, too. A manifest
 // without a digest, such as that of bench -scale, is not checked.
 func ReadManifest(dir, folder string, into any) error {
-	text, err := bounded.Within(dir, filepath.Join(folder, ManifestFile), maxBytes)
+	text, err := ManifestText(dir, folder)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(strictjson.Decode(text, into), check(text)); err != nil {
+	if err := strictjson.Decode(text, into); err != nil {
 		return fmt.Errorf("manifest %s: %w", filepath.Join(dir, folder, ManifestFile), err)
 	}
 	return nil

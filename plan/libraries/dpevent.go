@@ -263,8 +263,11 @@ const allocationEvent = "RandomAllocationDpEvent"
 
 const truncatedEvent = "TruncatedSubsampledGaussianDpEvent"
 
-// arguments returns the arguments of a call by name.
-func (v pyValue) arguments() (map[string]pyValue, error) {
+// arguments are those of a call, by name.
+type arguments map[string]pyValue
+
+// arguments returns the arguments of a call.
+func (v pyValue) arguments() (arguments, error) {
 	want, known := shape[v.name]
 	switch {
 	case !v.call:
@@ -276,7 +279,7 @@ func (v pyValue) arguments() (map[string]pyValue, error) {
 	case !known:
 		return nil, fmt.Errorf("%s is %w: no accountant here knows it%s", v.name, dp.ErrNotCovered, covers[v.name])
 	}
-	args := map[string]pyValue{}
+	args := arguments{}
 	for i, a := range v.list {
 		name := v.names[i]
 		if name == "" && v.name == allocationEvent && i > 0 {
@@ -317,9 +320,10 @@ func (v pyValue) text() string {
 	return strconv.FormatFloat(v.number, 'g', -1, 64)
 }
 
-// plain returns v as a number. NumPy 2 prints a number as np.float64(0.01). Other widths are
+// number returns an argument as a number. NumPy 2 prints a number as np.float64(0.01). Other widths are
 // refused, because their printed digits are not the exact number.
-func (v pyValue) plain(name string) (float64, error) {
+func (a arguments) number(name string) (float64, error) {
+	v := a[name]
 	if v.call && exactNumber(v.name) && len(v.list) == 1 && v.names[0] == "" {
 		v = v.list[0]
 	}
@@ -330,17 +334,17 @@ func (v pyValue) plain(name string) (float64, error) {
 }
 
 // rate returns the probability with which a record is sampled. dp.Event would take 0 as a rate that is not given.
-func (v pyValue) rate() (float64, error) {
-	q, err := v.plain("sampling_probability")
+func (a arguments) rate() (float64, error) {
+	q, err := a.number("sampling_probability")
 	if err == nil && q == 0 {
 		err = errors.New("sampling_probability = 0, must be in (0, 1]")
 	}
 	return q, err
 }
 
-// count returns an integer of at least 1.
-func (v pyValue) count(name string) (int, error) {
-	n, err := v.plain(name)
+// count returns an argument as an integer of at least 1.
+func (a arguments) count(name string) (int, error) {
+	n, err := a.number(name)
 	if err != nil {
 		return 0, err
 	}
@@ -357,7 +361,7 @@ func (v pyValue) events(times int) ([]dp.Event, error) {
 	case "NoOpDpEvent":
 		return nil, nil
 	case "SelfComposedDpEvent":
-		count, err := args["count"].count("count")
+		count, err := args.count("count")
 		if err != nil {
 			return nil, err
 		}
@@ -389,7 +393,7 @@ func (v pyValue) events(times int) ([]dp.Event, error) {
 	e, err := v.round(args)
 	e.Count = times
 	if e.Sampling == dp.Allocation { // every repetition is an epoch with a separate draw
-		steps, stepsErr := args["num_steps"].count("num_steps")
+		steps, stepsErr := args.count("num_steps")
 		if stepsErr == nil && float64(times)*float64(steps) > 1<<53 {
 			stepsErr = fmt.Errorf("num_steps = %d of %d, must be at most 2^53 in all", steps, times)
 		}
@@ -400,26 +404,26 @@ func (v pyValue) events(times int) ([]dp.Event, error) {
 }
 
 // other returns a release that is not a round of training.
-func (v pyValue) other(args map[string]pyValue) (e dp.Event, err error) {
+func (v pyValue) other(args arguments) (e dp.Event, err error) {
 	e.Sampling = dp.Unsampled
 	switch v.name {
 	case "LaplaceDpEvent":
 		e.Other, e.Adjacency = dp.LaplaceNoise, dp.AddOrRemove // the noise is relative to what one record adds
-		e.NoiseMultiplier, err = args["noise_multiplier"].plain("noise_multiplier")
+		e.NoiseMultiplier, err = args.number("noise_multiplier")
 		return e, err
 	case "ZCDpEvent":
 		e.Other = dp.ConcentratedDP
 		var xi float64
 		var xiErr error
-		e.Rho, err = args["rho"].plain("rho")
-		if xi, xiErr = args["xi"].plain("xi"); xiErr == nil && xi != 0 {
+		e.Rho, err = args.number("rho")
+		if xi, xiErr = args.number("xi"); xiErr == nil && xi != 0 {
 			xiErr = fmt.Errorf("xi = %v, must be 0: %w", xi, dp.ErrNotCovered)
 		}
 		return e, errors.Join(err, xiErr)
 	case "DiscreteLaplaceDpEvent": // its probabilities fall by e^-a from one whole number to the next
 		e.Other, e.Adjacency = dp.PureDP, dp.AddOrRemove
-		a, err := args["noise_parameter"].plain("noise_parameter")
-		steps, stepsErr := args["sensitivity"].count("sensitivity")
+		a, err := args.number("noise_parameter")
+		steps, stepsErr := args.count("sensitivity")
 		if e.Epsilon = a * float64(steps); e.Epsilon > 0 {
 			e.Epsilon = math.Nextafter(e.Epsilon, math.Inf(1))
 		}
@@ -428,11 +432,11 @@ func (v pyValue) other(args map[string]pyValue) (e dp.Event, err error) {
 		// The answer is the true one of k with probability 1-p+p/k, and each other one with p/k. A record that is
 		// not there has no answer.
 		e.Other, e.Adjacency = dp.PureDP, dp.ReplaceOne
-		p, err := args["noise_parameter"].plain("noise_parameter")
+		p, err := args.number("noise_parameter")
 		if err == nil && !(p > 0 && p < 1) {
 			err = fmt.Errorf("noise_parameter = %v, must be in (0, 1)", p)
 		}
-		k, kErr := args["num_buckets"].count("num_buckets")
+		k, kErr := args.count("num_buckets")
 		if k == 2 { // otherwise not all losses are ±ε
 			e.Other = dp.RandomizedResponse
 		}
@@ -440,8 +444,8 @@ func (v pyValue) other(args map[string]pyValue) (e dp.Event, err error) {
 		return e, errors.Join(err, kErr)
 	}
 	var deltaErr error
-	e.Epsilon, err = args["epsilon"].plain("epsilon")
-	e.Delta, deltaErr = args["delta"].plain("delta")
+	e.Epsilon, err = args.number("epsilon")
+	e.Delta, deltaErr = args.number("delta")
 	if e.Other = dp.ApproximateDP; e.Delta == 0 {
 		e.Other = dp.PureDP
 	}
@@ -449,33 +453,33 @@ func (v pyValue) other(args map[string]pyValue) (e dp.Event, err error) {
 }
 
 // round returns one round: its noise and its sampling.
-func (v pyValue) round(args map[string]pyValue) (e dp.Event, err error) {
+func (v pyValue) round(args arguments) (e dp.Event, err error) {
 	e.Sampling = dp.Poisson
 	switch v.name {
 	case "GaussianDpEvent":
 		e.Rate = 1
-		e.NoiseMultiplier, err = args["noise_multiplier"].plain("noise_multiplier")
+		e.NoiseMultiplier, err = args.number("noise_multiplier")
 		return e, err
 	case "PoissonSampledDpEvent":
-		e.Rate, err = args["sampling_probability"].rate()
+		e.Rate, err = args.rate()
 	case truncatedEvent:
 		var errs [4]error
-		e.DatasetSize, errs[0] = args["dataset_size"].count("dataset_size")
-		e.Rate, errs[1] = args["sampling_probability"].rate()
-		e.Truncated, errs[2] = args["truncated_batch_size"].count("truncated_batch_size")
-		e.NoiseMultiplier, errs[3] = args["noise_multiplier"].plain("noise_multiplier")
+		e.DatasetSize, errs[0] = args.count("dataset_size")
+		e.Rate, errs[1] = args.rate()
+		e.Truncated, errs[2] = args.count("truncated_batch_size")
+		e.NoiseMultiplier, errs[3] = args.number("noise_multiplier")
 		return e, errors.Join(errs[:]...)
 	case allocationEvent:
 		e.Sampling = dp.Allocation
 		var selected int
-		if selected, err = args["num_selected"].count("num_selected"); err == nil && selected != 1 {
+		if selected, err = args.count("num_selected"); err == nil && selected != 1 {
 			err = fmt.Errorf("num_selected = %d is %w: a record must be in 1 of num_steps rounds", selected, dp.ErrNotCovered)
 		}
 	default:
 		e.Sampling = dp.FixedSize
 		var sizeErr error
-		e.DatasetSize, err = args["source_dataset_size"].count("source_dataset_size")
-		e.SampleSize, sizeErr = args["sample_size"].count("sample_size")
+		e.DatasetSize, err = args.count("source_dataset_size")
+		e.SampleSize, sizeErr = args.count("sample_size")
 		err = errors.Join(err, sizeErr)
 	}
 	if err != nil {
@@ -490,6 +494,6 @@ func (v pyValue) round(args map[string]pyValue) (e dp.Event, err error) {
 	if err != nil {
 		return e, err
 	}
-	e.NoiseMultiplier, err = noise["noise_multiplier"].plain("noise_multiplier")
+	e.NoiseMultiplier, err = noise.number("noise_multiplier")
 	return e, err
 }

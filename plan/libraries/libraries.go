@@ -262,13 +262,11 @@ const severalKinds = "%d kinds of rounds, must be one for %s; --format " + strin
 // checkMore checks the rounds of further kinds.
 func (r Release) checkMore() error {
 	var errs []error
+	sum := float64(r.Event.Count)
 	for i, e := range r.More {
 		if err := e.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("event %d: %w", i+1, err))
 		}
-	}
-	sum := float64(r.Event.Count)
-	for _, e := range r.More {
 		sum += float64(e.Count)
 	}
 	if !(sum < math.MaxInt) {

@@ -20,7 +20,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"sync"
@@ -62,17 +61,22 @@ type Cell struct {
 	Alone bool
 }
 
-// cellOf returns a cell whose result depends on what, for a training of spec. The caller must set
-// the functions Cost, Run and Check.
-func cellOf(what any, spec train.Spec, source *train.Source) Cell {
-	return Cell{Spec: what, Code: spec.CodeVersion(), Kernels: spec.Kernels(), Source: source}
+// cellOf returns the cell of s on the data of source. The caller must set the functions Cost, Run and Check.
+func cellOf(s cellSpec, source *train.Source) Cell {
+	s.Data = source.Hash()
+	spec := s.training()
+	return Cell{Spec: s, Code: spec.CodeVersion(), Kernels: spec.Kernels(), Source: source}
 }
 
 // clockCellOf does the same as cellOf, for a training on a virtual or real clock. With a real clock,
-// no other cell may run at the same time.
-func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
-	c := cellOf(what, spec, source)
-	c.Alone = spec.Runner == train.HogwildRunner
+// no other cell may run at the same time, and other machines do not use the result.
+func clockCellOf(s cellSpec, source *train.Source) Cell {
+	alone := s.Train.Runner == train.HogwildRunner
+	if alone {
+		s.Machine = cpu.Describe()
+	}
+	c := cellOf(s, source)
+	c.Alone = alone
 	return c
 }
 
@@ -115,17 +119,6 @@ func (c Cell) keyOn(arch string) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// grid runs cells in several goroutines.
-type grid struct {
-	store    store
-	workers  int
-	scale    float64   // the fraction of K that the cells run, for errors; 0 means 1
-	progress io.Writer // for the progress bar; nil if there is none
-	memory   int64     // the memory limit of the process in bytes; 0 means what the system allows
-	// elsewhere, unless it is nil, computes cells in other processes.
-	elsewhere Elsewhere
-}
-
 // Spent says how much work it took to get the results of cells (trainings with their evaluations).
 type Spent struct {
 	Computed int // how many cells Run computed; the other results were in the folder or are those of equal cells
@@ -134,10 +127,13 @@ type Spent struct {
 	Time time.Duration
 }
 
-// run computes cells in the same way as the function Run, with the options of g.
-func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, error) {
-	spent := Spent{}
-	if err := g.store.make(); err != nil {
+// Run returns the result of every cell (a training with its evaluation) as JSON, in the order of the cells, and the
+// work that they took. [Decode] reads a result. Run computes only cells whose results are not in o.Folder. If ctx is
+// cancelled or a cell fails, Run stops the running cells and returns an error. Finished cells stay in the folder, so
+// that the next call does not compute them again.
+func Run(ctx context.Context, cells []Cell, o Options) ([]json.RawMessage, Spent, error) {
+	spent, stored := Spent{}, store{o.Folder}
+	if err := stored.make(); err != nil {
 		return nil, spent, err
 	}
 	keys := make([]string, len(cells))
@@ -155,7 +151,7 @@ func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, 
 			continue
 		}
 		first[key] = i
-		switch results[i], err = g.store.load(key, c.Check); {
+		switch results[i], err = stored.load(key, c.Check); {
 		case errors.Is(err, errDamaged):
 			damaged++
 		case err != nil:
@@ -164,14 +160,13 @@ func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, 
 		if results[i] == nil {
 			todo = append(todo, i)
 		} else {
-			spent.Time += g.store.took(key)
+			spent.Time += stored.took(key)
 		}
 	}
-	if damaged > 0 && g.progress != nil {
-		fmt.Fprintf(g.progress, "damaged, so computed again: %s in %s\n",
-			decimal.Many(damaged, "training"), g.store.dir)
+	if damaged > 0 && o.Progress != nil {
+		fmt.Fprintf(o.Progress, "damaged, so computed again: %s in %s\n", decimal.Many(damaged, "training"), o.Folder)
 	}
-	took, err := g.compute(ctx, cells, keys, todo, results)
+	took, err := o.compute(ctx, cells, keys, todo, results)
 	if err != nil {
 		return nil, spent, err
 	}
@@ -190,31 +185,31 @@ const largeCell = 1 << 28
 
 // budget returns how much memory the cells may take together. It returns an error if the largest
 // cell does not fit.
-func (g grid) budget(largest int64) (int64, error) {
-	limit := memory.Given(g.memory)
+func (o Options) budget(largest int64) (int64, error) {
+	limit := memory.Given(o.Memory)
 	if err := limit.Check(largest); err != nil {
 		return 0, fmt.Errorf("the largest cell: %w", err)
 	}
-	if g.memory > 0 {
+	if o.Memory > 0 {
 		return limit.Left(), nil
 	}
 	return min(memoryLimit, limit.Left()), nil
 }
 
-func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []int, results []json.RawMessage) (
+func (o Options) compute(ctx context.Context, cells []Cell, keys []string, todo []int, results []json.RawMessage) (
 	time.Duration, error,
 ) {
 	if len(todo) == 0 {
 		return 0, nil // all are stored from an earlier call
 	}
-	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)),
+	b := batch{store: store{o.Folder}, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)),
 		total: len(todo)}
-	workers := max(g.workers, 1)
+	workers := max(o.Workers, 1)
 	work := 0.0
 	for _, i := range todo {
 		c, err := cells[i].Cost(1)
-		if err != nil && g.scale > 0 && g.scale < 1 {
-			return 0, fmt.Errorf("at scale = %v: %w", g.scale, err)
+		if err != nil && o.Scale > 0 && o.Scale < 1 {
+			return 0, fmt.Errorf("at scale = %v: %w", o.Scale, err)
 		}
 		if err != nil {
 			return 0, err
@@ -224,17 +219,17 @@ func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []i
 	}
 	// The longest cells come first. So the last ones, for which other workers wait, are short.
 	slices.SortStableFunc(todo, func(i, j int) int { return cmp.Compare(b.costs[j].Work, b.costs[i].Work) })
-	b.bar = report.NewBar(g.progress, b.described(), int64(work))
+	b.bar = report.NewBar(o.Progress, b.described(), int64(work))
 	defer b.bar.Close()
-	if g.elsewhere != nil {
-		left, err := b.away(ctx, todo)
+	if o.Elsewhere != nil {
+		left, err := b.away(ctx, o.Elsewhere, todo)
 		if err != nil {
 			return 0, b.stopped(err)
 		}
 		todo = left
 	}
 	largest := b.largest(todo)
-	budget, err := g.budget(largest)
+	budget, err := o.budget(largest)
 	if err != nil {
 		return 0, err
 	}
@@ -279,7 +274,7 @@ func (b *batch) largest(numbers []int) int64 {
 
 // batch computes the cells that are not stored.
 type batch struct {
-	grid
+	store   store
 	cells   []Cell
 	keys    []string
 	costs   []train.Cost

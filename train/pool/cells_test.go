@@ -22,7 +22,7 @@ import (
 	"proactivedp/train"
 )
 
-// overlap is what the cells of a grid see of each other, on a clock that only goes on
+// overlap is what cells that run together see of each other, on a clock that only goes on
 // when nothing more can begin.
 type overlap struct {
 	mu      sync.Mutex
@@ -70,7 +70,7 @@ func TestLargeCellsRunAlone(t *testing.T) {
 			}
 		}
 		cells := []Cell{of("a", 2<<30), of("b", 1), of("c", memoryLimit), of("d", 1<<20)}
-		if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(t.Context(), cells); err != nil {
+		if _, _, err := Run(t.Context(), cells, Options{Folder: t.TempDir(), Workers: 2}); err != nil {
 			t.Fatal(err)
 		}
 		if want := []int{1, 1, 2, 2}; !slices.Equal(o.workers, want) {
@@ -112,8 +112,8 @@ func TestLargeCellsHaveTheWorkersThatFit(t *testing.T) {
 						},
 					})
 				}
-				if _, _, err := (grid{store: store{t.TempDir()}, workers: c.workers}).run(t.Context(),
-					cells); err != nil {
+				if _, _, err := Run(t.Context(), cells,
+					Options{Folder: t.TempDir(), Workers: c.workers}); err != nil {
 					t.Fatal(err)
 				}
 				if want := slices.Repeat([]int{c.given}, 4); !slices.Equal(o.workers, want) {
@@ -147,7 +147,7 @@ func TestCellsShareTheMemoryThatIsGiven(t *testing.T) {
 					},
 				})
 			}
-			if _, _, err := (grid{workers: 8, memory: given}).run(t.Context(), cells); err != nil {
+			if _, _, err := Run(t.Context(), cells, Options{Workers: 8, Memory: given}); err != nil {
 				t.Fatal(err)
 			}
 			if want := slices.Repeat([]int{want}, 4); !slices.Equal(o.beside, want) {
@@ -198,7 +198,7 @@ func TestCellsOfPortableNetworksAreKeptApart(t *testing.T) {
 	}
 }
 
-// An interrupted grid keeps what was finished, and goes on from there to the
+// An interrupted call keeps what was finished, and goes on from there to the
 // same results.
 func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 	dir := t.TempDir()
@@ -217,16 +217,16 @@ func TestGridGoesOnAfterAnInterruption(t *testing.T) {
 		}
 		return out
 	}
-	g := grid{store: store{dir}, workers: 1}
+	o := Options{Folder: dir, Workers: 1}
 	ctx, cancel := context.WithCancel(context.Background())
-	if _, _, err := g.run(ctx, cells(cancel, 4)); !errors.Is(err, context.Canceled) {
+	if _, _, err := Run(ctx, cells(cancel, 4), o); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want context.Canceled", err)
 	}
 	kept, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(kept) != 4 {
 		t.Fatalf("%d cells kept, error %v; want 4", len(kept), err)
 	}
-	results, again, err := g.run(context.Background(), cells(func() {}, -1))
+	results, again, err := Run(context.Background(), cells(func() {}, -1), o)
 	if err != nil || again.Computed != 6 {
 		t.Fatalf("%d cells computed, error %v; want the 6 that were left", again.Computed, err)
 	}
@@ -252,7 +252,7 @@ func TestLongCellsBeginFirst(t *testing.T) {
 				return i, nil
 			}, Check: checkInt})
 	}
-	results, _, err := grid{workers: 1}.run(t.Context(), cells)
+	results, _, err := Run(t.Context(), cells, Options{Workers: 1})
 	if want := []int{4, 1, 5, 0, 2, 3}; err != nil || !slices.Equal(order, want) {
 		t.Errorf("begun in the order %v, error %v; want %v", order, err, want)
 	}
@@ -272,8 +272,8 @@ func TestFoundCellsTellTheirTime(t *testing.T) {
 		cells = append(cells, Cell{Spec: i, Cost: free, Check: checkInt,
 			Run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) { return i, nil }})
 	}
-	g := grid{store: s, workers: 2}
-	_, first, err := g.run(t.Context(), append(cells, cells...))
+	o := Options{Folder: s.dir, Workers: 2}
+	_, first, err := Run(t.Context(), append(cells, cells...), o)
 	if err != nil || first.Computed != 3 {
 		t.Fatalf("%+v, error %v", first, err)
 	}
@@ -281,7 +281,7 @@ func TestFoundCellsTellTheirTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, before, err := g.run(t.Context(), cells)
+	_, before, err := Run(t.Context(), cells, o)
 	if err != nil || before.Computed != 0 {
 		t.Fatalf("%+v, error %v", before, err)
 	}
@@ -291,7 +291,7 @@ func TestFoundCellsTellTheirTime(t *testing.T) {
 		if err := os.WriteFile(s.timePath(key), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		_, spent, err := g.run(t.Context(), append(cells, cells...))
+		_, spent, err := Run(t.Context(), append(cells, cells...), o)
 		if err != nil || spent.Computed != 0 || spent.Time != rest+want {
 			t.Errorf("%q: %+v, error %v; want %v", text, spent, err, rest+want)
 		}
@@ -319,7 +319,7 @@ func TestDamagedCellIsComputedAgain(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, key+".json"), []byte(damage), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		results, _, err := grid{store: store{dir}, workers: 1}.run(context.Background(), []Cell{c})
+		results, _, err := Run(context.Background(), []Cell{c}, Options{Folder: dir, Workers: 1})
 		if err != nil || string(results[0]) != "7" {
 			t.Errorf("%q: result %s, error %v", damage, results, err)
 		}
@@ -356,7 +356,7 @@ func TestFailedCellNamesItsCause(t *testing.T) {
 	c := Cell{Spec: 1, Cost: free, Run: func(context.Context, sim.Perf, func(float64), train.Keep) (any, error) {
 		return nil, fault
 	}, Check: checkInt}
-	if _, _, err := (grid{store: store{t.TempDir()}, workers: 2}).run(context.Background(), []Cell{c}); !errors.Is(err,
+	if _, _, err := Run(context.Background(), []Cell{c}, Options{Folder: t.TempDir(), Workers: 2}); !errors.Is(err,
 		fault) {
 		t.Errorf("error %v, want the fault", err)
 	}
@@ -381,7 +381,7 @@ func TestStoppedCellsGoOn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, _, err := grid{store: store{t.TempDir()}, workers: 1}.run(t.Context(), []Cell{c})
+			want, _, err := Run(t.Context(), []Cell{c}, Options{Folder: t.TempDir(), Workers: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -429,7 +429,7 @@ func TestStoppedCellsGoOn(t *testing.T) {
 					progress(done)
 				}, keep)
 			}
-			got, _, err := grid{store: s, workers: 1}.run(t.Context(), []Cell{c})
+			got, _, err := Run(t.Context(), []Cell{c}, Options{Folder: s.dir, Workers: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -456,7 +456,7 @@ func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _, err := grid{store: store{t.TempDir()}, workers: 1}.run(t.Context(), []Cell{c})
+	want, _, err := Run(t.Context(), []Cell{c}, Options{Folder: t.TempDir(), Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -483,7 +483,7 @@ func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
 	} {
 		s := store{t.TempDir()}
 		fill(s.keep(key).Path)
-		got, _, err := grid{store: s, workers: 1}.run(t.Context(), []Cell{c})
+		got, _, err := Run(t.Context(), []Cell{c}, Options{Folder: s.dir, Workers: 1})
 		if err != nil || !bytes.Equal(got[0], want[0]) {
 			t.Errorf("%s: %s, error %v, want %s", name, got, err, want[0])
 		}
@@ -499,7 +499,7 @@ func TestJobsReadNoFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := readCell(text); err == nil || !strings.Contains(err.Error(), `initial = "w.npz" is a file`) {
+	if _, err := readSpec(text); err == nil || !strings.Contains(err.Error(), `initial = "w.npz" is a file`) {
 		t.Errorf("initial weights: error %v", err)
 	}
 	for clock, file := range map[string]bool{"trace:times.csv": true, "constant:2ms": false, "exponential:2ms": false} {
@@ -513,11 +513,11 @@ func TestJobsReadNoFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, got, err := readCell(text)
+			got, err := readSpec(text)
 			switch {
 			case file && (err == nil || !strings.Contains(err.Error(), "trace:times.csv is a file")):
 				t.Errorf("%s = %s: error %v", name, clock, err)
-			case !file && (err != nil || got != spec):
+			case !file && (err != nil || got.training() != spec):
 				t.Errorf("%s = %s: %+v, %v", name, clock, got, err)
 			}
 		}

@@ -9,14 +9,6 @@ import (
 	"proactivedp/train"
 )
 
-// curveSpec is a training that is evaluated at evenly spaced points.
-type curveSpec struct {
-	Kind   string     `json:"kind"`
-	Train  train.Spec `json:"train"`
-	Data   string     `json:"data_sha256"`
-	Points int        `json:"points"`
-}
-
 // Curve is the learning curve of one training: the accuracy on the test or held-out rows after several numbers of
 // gradients. Accuracy[j] is measured on the first global model that contains at least Target[j] gradients of every
 // client. At[j] ≥ Target[j] is how many gradients of every client this model contains.
@@ -30,7 +22,7 @@ type Curve struct {
 // evaluations: one at the start, and points later ones that are evenly spaced in the number of gradients, up to the
 // end.
 func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
-	c := cellOf(curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points}, spec, source)
+	c := cellOf(cellSpec{Kind: "curve", Train: &spec, Points: points}, source)
 	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, points+1, workers) }
 	c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 		p, err := source.Prepare(spec)
@@ -50,7 +42,7 @@ func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
 		}
 		return nil
 	}
-	return c.watched("points", points)
+	return c.checked()
 }
 
 // watch trains and evaluates broadcasts at evenly spaced points, from 0 to the gradient computations

@@ -22,7 +22,7 @@ type Forecast struct {
 // Plan returns a forecast of what [Run] would have to do for the same cells and options. It computes no cell, but it
 // measures how long a gradient of each model takes.
 func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
-	g, f := o.grid(), Forecast{}
+	f, stored := Forecast{}, store{o.Folder}
 	seen := map[string]bool{}
 	rates := map[string]float64{} // work per second, by model and data
 	var seconds float64
@@ -36,7 +36,7 @@ func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
 		}
 		seen[key] = true
 		f.Cells++
-		if kept, err := g.store.load(key, c.Check); err == nil && kept != nil {
+		if kept, err := stored.load(key, c.Check); err == nil && kept != nil {
 			f.Kept++
 			continue
 		}
@@ -53,14 +53,14 @@ func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
 			return f, err
 		}
 		if c.Alone {
-			seconds += cost.Work / rate * float64(max(g.workers, 1)-1) // nothing else runs at the same time
+			seconds += cost.Work / rate * float64(max(o.Workers, 1)-1) // nothing else runs at the same time
 		}
 		if c.Alone && spec.TimeScale > 0 { // others, such as measurements of processor time, do not wait
 			f.Clock++
 		}
 		seconds += cost.Work / rate
 	}
-	f.Time = duration(seconds / float64(max(g.workers, 1)))
+	f.Time = duration(seconds / float64(max(o.Workers, 1)))
 	return f, nil
 }
 

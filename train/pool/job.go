@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 
-	"proactivedp/internal/strictjson"
 	"proactivedp/sim"
-	"proactivedp/sim/clock"
 	"proactivedp/train"
 )
 
@@ -37,81 +33,17 @@ type Elsewhere interface {
 		part func(job int, fraction float64)) error
 }
 
-// anyCell has the fields of all specs of cells that another process may compute.
-type anyCell struct {
-	Kind   string          `json:"kind"`
-	Train  json.RawMessage `json:"train"`
-	Spec   json.RawMessage `json:"spec"` // of a utility graph
-	Data   string          `json:"data_sha256"`
-	Points int             `json:"points"`
-	Looks  int             `json:"looks"`
-	Rounds int             `json:"rounds"`
-}
-
 // job returns the cell as a job, or false if it can only be computed in this process.
 func (c Cell) job(key string, work float64) (Job, bool, error) {
-	if c.Alone {
+	spec, ours := c.Spec.(cellSpec)
+	if !ours || c.Alone || checkFiles(spec.training()) != nil || spec.training().Runner != train.VirtualRunner {
 		return Job{}, false, nil
 	}
-	text, err := json.Marshal(c.Spec)
+	text, err := json.Marshal(spec)
 	if err != nil {
 		return Job{}, false, fmt.Errorf("cell: %w", err)
 	}
-	_, spec, err := readCell(text)
-	may := err == nil && spec.Runner == train.VirtualRunner
-	return Job{Key: key, Spec: text, Data: spec.Data, Work: work, Source: c.Source}, may, nil
-}
-
-func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
-	var c anyCell
-	var spec train.Spec
-	if err := strictjson.Decode(text, &c); err != nil {
-		return c, spec, fmt.Errorf("job: %w", err)
-	}
-	if !slices.Contains([]string{"trial", "curve", "timed", "window", "utility"}, c.Kind) {
-		return c, spec, fmt.Errorf("job: a cell of kind %q must be computed by the process that needs it", c.Kind)
-	}
-	of := c.Train
-	var err error
-	if c.Kind == "utility" {
-		var u UtilitySpec
-		err = strictjson.Decode(c.Spec, &u)
-		spec = u.Train
-	} else {
-		err = strictjson.Decode(of, &spec)
-	}
-	return c, spec, errors.Join(err, c.checkViews(), checkFiles(spec))
-}
-
-// checkViews returns an error if one of the cell's numbers of measurements (points, looks, rounds)
-// is out of range.
-func (c anyCell) checkViews() error {
-	for _, of := range []struct {
-		kind, name string
-		n          int
-	}{{"curve", "points", c.Points}, {"timed", "looks", c.Looks}, {"window", "rounds", c.Rounds}} {
-		if c.Kind != of.kind {
-			continue
-		}
-		if err := checkViews(of.name, of.n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkFiles returns an error if the training reads an additional file: a trace for its clock, or initial
-// weights. Another process must not decide which files are read here.
-func checkFiles(s train.Spec) error {
-	if s.Initial != "" {
-		return fmt.Errorf("job: initial = %q is a file, which must be read by the process that needs the cell", s.Initial)
-	}
-	for _, text := range []string{s.Compute, s.Latency} {
-		if d, err := clock.ParseDuration(text); err == nil && d.Kind == clock.Traced {
-			return fmt.Errorf("job: %s is a file, which must be read by the process that needs the cell", text)
-		}
-	}
-	return nil
+	return Job{Key: key, Spec: text, Data: spec.training().Data, Work: work, Source: c.Source}, true, nil
 }
 
 // Do computes the job in this process with workers goroutines, and returns the result as JSON, as [Run] stores it.
@@ -125,11 +57,11 @@ func checkFiles(s train.Spec) error {
 func (j Job) Do(ctx context.Context,
 	open func(ctx context.Context, spec train.Spec, digest string) (*train.Source, error), folder string, workers int,
 	progress func(part float64)) (json.RawMessage, error) {
-	c, spec, err := readCell(j.Spec)
+	c, err := readSpec(j.Spec)
 	if err != nil {
 		return nil, err
 	}
-	source, err := open(ctx, spec, c.Data)
+	source, err := open(ctx, c.training(), c.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -140,19 +72,15 @@ func (j Job) Do(ctx context.Context,
 	var own Cell
 	switch c.Kind {
 	case "trial":
-		own = OfTrial(spec, source)
+		own = OfTrial(*c.Train, source)
 	case "curve":
-		own = OfCurve(spec, c.Points, source)
+		own = OfCurve(*c.Train, c.Points, source)
 	case "timed":
-		own = OfTimed(spec, c.Looks, source)
+		own = OfTimed(*c.Train, c.Looks, source)
 	case "window":
-		own = OfWindow(spec, c.Rounds, source)
+		own = OfWindow(*c.Train, c.Rounds, source)
 	case "utility":
-		var u UtilitySpec
-		if err := strictjson.Decode(c.Spec, &u); err != nil {
-			return nil, fmt.Errorf("job %s: %w", j.Key, err)
-		}
-		own = OfUtility(u, source)
+		own = OfUtility(*c.Spec, source)
 	}
 	if key, err := own.Key(); err != nil || key != j.Key {
 		return nil, fmt.Errorf("job %s has the key %s here (%v): the program or the kernels differ",
@@ -174,9 +102,9 @@ func (j Job) Do(ctx context.Context,
 	return text, keep.Forget()
 }
 
-// away computes cells in other processes, where possible, and returns the numbers of the cells that
+// away lets e compute cells in other processes, where possible, and returns the numbers of the cells that
 // remain for this process.
-func (b *batch) away(ctx context.Context, numbers []int) (left []int, err error) {
+func (b *batch) away(ctx context.Context, e Elsewhere, numbers []int) (left []int, err error) {
 	var jobs []Job
 	var of []int
 	for _, i := range numbers {
@@ -196,7 +124,7 @@ func (b *batch) away(ctx context.Context, numbers []int) (left []int, err error)
 		b.bar.Add(done - shown[job])
 		shown[job] = done
 	}
-	return left, b.elsewhere.Compute(ctx, jobs, func(job int, result json.RawMessage) error {
+	return left, e.Compute(ctx, jobs, func(job int, result json.RawMessage) error {
 		i := of[job]
 		if err := b.cells[i].Check(result); err != nil {
 			return fmt.Errorf("job %s: %w", b.keys[i], err)

@@ -1,10 +1,6 @@
 package pool
 
-import (
-	"context"
-	"encoding/json"
-	"io"
-)
+import "io"
 
 // Folder is the usual name of the folder in which the results of cells (trainings) are kept. It lies inside the
 // output folder of the figure or search that needs the results.
@@ -24,17 +20,4 @@ type Options struct {
 	Memory int64
 	// Elsewhere computes cells in other processes. If it is nil, this process computes all of them.
 	Elsewhere Elsewhere
-}
-
-func (o Options) grid() grid {
-	return grid{store: store{o.Folder}, workers: o.Workers, scale: o.Scale, progress: o.Progress,
-		memory: o.Memory, elsewhere: o.Elsewhere}
-}
-
-// Run returns the result of every cell (a training with its evaluation) as JSON, in the order of the cells, and the
-// work that they took. [Decode] reads a result. Run computes only cells whose results are not in o.Folder. If ctx is
-// cancelled or a cell fails, Run stops the running cells and returns an error. Finished cells stay in the folder, so
-// that the next call does not compute them again.
-func Run(ctx context.Context, cells []Cell, o Options) ([]json.RawMessage, Spent, error) {
-	return o.grid().run(ctx, cells)
 }

@@ -5,21 +5,11 @@ import (
 	"errors"
 	"slices"
 
-	"proactivedp/internal/cpu"
 	"proactivedp/internal/realclock"
 	"proactivedp/models"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
-
-// machineOf returns the name of the machine on which a training is timed, so that other machines do
-// not use the measurement. It is "" for the virtual clock, which is the same on all machines.
-func machineOf(spec train.Spec) string {
-	if spec.Runner == train.HogwildRunner {
-		return cpu.Describe()
-	}
-	return ""
-}
 
 // runOnRealClock trains by hogwild and really waits for the durations that the virtual clock would
 // draw. It copies the model during the run and evaluates the copies at the end, because evaluation

@@ -90,7 +90,7 @@ func TestDamagedCellsAreSaid(t *testing.T) {
 	}
 	for _, want := range []string{"computed again: 1 training in " + dir + "\n", ""} {
 		var said bytes.Buffer
-		results, _, err := grid{store: store{dir}, workers: 1, progress: &said}.run(t.Context(), []Cell{c})
+		results, _, err := Run(t.Context(), []Cell{c}, Options{Folder: dir, Workers: 1, Progress: &said})
 		if err != nil || string(results[0]) != "7" {
 			t.Errorf("result %s, error %v", results, err)
 		}

@@ -12,16 +12,6 @@ import (
 	"proactivedp/train"
 )
 
-// timedSpec is a run on a virtual or real clock that is evaluated during the run.
-type timedSpec struct {
-	Kind  string     `json:"kind"`
-	Train train.Spec `json:"train"`
-	Data  string     `json:"data_sha256"`
-	Looks int        `json:"looks"`
-	// Machine is the machine of a real clock, see machineOf.
-	Machine string `json:"machine,omitempty"`
-}
-
 // Timed is the accuracy of a run at several times of its clock. Use it to see how long a training takes to reach an
 // accuracy. Evaluation j, from 0 to looks (the argument of [OfTimed]), is of the server's model when it contains the
 // fraction j/looks of all updates of the clients. So the same number of updates lies between consecutive evaluations,
@@ -45,8 +35,7 @@ type Timed struct {
 // OfTimed returns the cell whose result is a [Timed] of a training of spec on source, on a virtual or real clock. The
 // model is evaluated looks+1 times: at the start, and each time another fraction 1/looks of all updates has arrived.
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
-	c := clockCellOf(timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
-		spec, source)
+	c := clockCellOf(cellSpec{Kind: "timed", Train: &spec, Looks: looks}, source)
 	c.Cost = func(workers int) (train.Cost, error) {
 		p, err := source.Prepare(spec)
 		if err != nil {
@@ -76,7 +65,7 @@ func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 		}
 		return err
 	}
-	return c.watched("looks", looks)
+	return c.checked()
 }
 
 // runTimed trains on the virtual clock and evaluates the model during the run.

@@ -19,15 +19,9 @@ type Trial struct {
 	Diverged bool    `json:"diverged"`
 }
 
-type trialSpec struct {
-	Kind  string     `json:"kind"`
-	Train train.Spec `json:"train"`
-	Data  string     `json:"data_sha256"`
-}
-
 // OfTrial returns the cell whose result is a [Trial]: the accuracy at the end of a training of spec on source.
 func OfTrial(spec train.Spec, source *train.Source) Cell {
-	c := cellOf(trialSpec{Kind: "trial", Train: spec, Data: source.Hash()}, spec, source)
+	c := cellOf(cellSpec{Kind: "trial", Train: &spec}, source)
 	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, 1, workers) }
 	c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
 		p, err := source.Prepare(spec)
@@ -57,17 +51,13 @@ func OfTrial(spec train.Spec, source *train.Source) Cell {
 	return c
 }
 
-func (g grid) trials(ctx context.Context, specs []train.Spec, source *train.Source) ([]Trial, Spent, error) {
+// each computes the cell of every spec and returns the results, in order, and the work that they took.
+func each[T, S any](ctx context.Context, o Options, specs []S, of func(S) Cell) ([]T, Spent, error) {
 	cells := make([]Cell, len(specs))
 	for i, spec := range specs {
-		cells[i] = OfTrial(spec, source)
+		cells[i] = of(spec)
 	}
-	return results[Trial](ctx, g, cells)
-}
-
-// results computes the cells and returns their results, in order, and the time that they took.
-func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, error) {
-	texts, spent, err := g.run(ctx, cells)
+	texts, spent, err := Run(ctx, cells, o)
 	if err != nil {
 		return nil, spent, err
 	}
@@ -79,7 +69,7 @@ func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, erro
 // they took. Equal specs are trained once. Finished trainings are kept in o.Folder, so a call after an interruption
 // continues.
 func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Options) ([]Trial, Spent, error) {
-	return o.grid().trials(ctx, specs, source)
+	return each[Trial](ctx, o, specs, func(s train.Spec) Cell { return OfTrial(s, source) })
 }
 
 // Curves trains every spec on source and returns the learning curves in the order of specs, and the work that they
@@ -88,11 +78,7 @@ func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Opt
 func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o Options) (
 	[]*Curve, Spent, error,
 ) {
-	cells := make([]Cell, len(specs))
-	for i, spec := range specs {
-		cells[i] = OfCurve(spec, points, source)
-	}
-	return results[*Curve](ctx, o.grid(), cells)
+	return each[*Curve](ctx, o, specs, func(s train.Spec) Cell { return OfCurve(s, points, source) })
 }
 
 // Utilities computes one line of a utility graph for each spec, on the data of source: the accuracies that a model,
@@ -101,9 +87,5 @@ func Curves(ctx context.Context, source *train.Source, specs []train.Spec, point
 func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o Options) (
 	[]*Utility, Spent, error,
 ) {
-	cells := make([]Cell, len(specs))
-	for i, spec := range specs {
-		cells[i] = OfUtility(spec, source)
-	}
-	return results[*Utility](ctx, o.grid(), cells)
+	return each[*Utility](ctx, o, specs, func(s UtilitySpec) Cell { return OfUtility(s, source) })
 }

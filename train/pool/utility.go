@@ -123,17 +123,11 @@ func (s UtilitySpec) Work(p *train.Prepared) float64 {
 	return p.Work() + float64(len(s.Sigmas)*s.Draws)*p.Judging()
 }
 
-type utilityCellSpec struct {
-	Kind string      `json:"kind"`
-	Spec UtilitySpec `json:"spec"`
-	Data string      `json:"data_sha256"`
-}
-
 // OfUtility returns the [Cell] whose result is the [Utility] that spec describes: how much accuracy a model, trained
 // without noise on the data of source, keeps when noise is added to its parameters.
 func OfUtility(spec UtilitySpec, source *train.Source) Cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
-	c := cellOf(utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()}, spec.Train, source)
+	c := cellOf(cellSpec{Kind: "utility", Spec: &spec}, source)
 	c.Cost = func(workers int) (train.Cost, error) {
 		return CostOf(source, spec.plain(), len(spec.Sigmas)*spec.Draws, workers)
 	}

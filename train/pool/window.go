@@ -11,22 +11,11 @@ import (
 	"proactivedp/train"
 )
 
-// windowSpec is the beginning of a run on a clock, for a timeline.
-type windowSpec struct {
-	Kind   string     `json:"kind"`
-	Train  train.Spec `json:"train"`
-	Data   string     `json:"data_sha256"`
-	Rounds int        `json:"rounds"` // how many rounds of each client are shown
-	// Machine is the machine of a real clock, see machineOf.
-	Machine string `json:"machine,omitempty"`
-}
-
 // OfWindow returns the cell whose result is a [timeline.Window]: what the clients did in the first rounds of a
 // training of spec on source, on a virtual or real clock. Use it to draw a timeline. rounds is the number of rounds
 // of each client.
 func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
-	c := clockCellOf(windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds,
-		Machine: machineOf(spec)}, spec, source)
+	c := clockCellOf(cellSpec{Kind: "window", Train: &spec, Rounds: rounds}, source)
 	c.Cost = func(workers int) (train.Cost, error) {
 		c, err := CostOf(source, spec, 0, workers)
 		c.Work = 0 // negligible compared with whole runs
@@ -46,7 +35,7 @@ func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
 		}
 		return err
 	}
-	return c.watched("rounds", rounds)
+	return c.checked()
 }
 
 // runWindow runs the first rounds and records when things happened.

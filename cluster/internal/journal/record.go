@@ -487,26 +487,21 @@ func (j *Journal) copyTo(w io.Writer, birth []byte, copied *Journal) error {
 	if err := put(lifeRecord, birth, nil); err != nil {
 		return err
 	}
-	if err := put(secretRecord, append(make([]byte, recordHead), j.secret...), copied.life); err != nil {
-		return err
-	}
-	if j.pinned != nil {
-		if err := put(pinRecord, pinPayload(j.pinned, j.client, j.params), copied.life); err != nil {
-			return err
+	for _, part := range []struct {
+		there  bool
+		kind   uint32
+		record []byte
+	}{
+		{true, secretRecord, append(make([]byte, recordHead), j.secret...)},
+		{j.pinned != nil, pinRecord, pinPayload(j.pinned, j.client, j.params)},
+		{j.first > 0, firstRecord, numberPayload(j.first)},
+		{j.replaced > 0, replacedRecord, numberPayload(j.replaced)},
+		{len(j.before.sizes) > 0, historyRecord, j.before.payload()},
+	} {
+		if !part.there {
+			continue
 		}
-	}
-	if j.first > 0 {
-		if err := put(firstRecord, numberPayload(j.first), copied.life); err != nil {
-			return err
-		}
-	}
-	if j.replaced > 0 {
-		if err := put(replacedRecord, numberPayload(j.replaced), copied.life); err != nil {
-			return err
-		}
-	}
-	if len(j.before.sizes) > 0 {
-		if err := put(historyRecord, j.before.payload(), copied.life); err != nil {
+		if err := put(part.kind, part.record, copied.life); err != nil {
 			return err
 		}
 	}

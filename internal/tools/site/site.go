@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -229,12 +230,7 @@ func (s *site) below(folder string) []string {
 			seen[first] = true
 		}
 	}
-	var names []string
-	for name := range seen {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // want queues a file or folder for its own page, once.
