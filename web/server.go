@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"proactivedp/answer"
 )
 
@@ -28,7 +30,7 @@ const (
 	shutdownTime  = time.Second / 2 // time for ending requests after their context is done; shorter than an interrupt allows
 	atOnce        = 4               // questions that are computed at the same time
 	mostWaiting   = 256             // questions that wait or are computed
-	mostConnected = 512
+	mostConnected = 512             // open connections; further ones wait until one of them ends
 )
 
 // policy is the content security policy of a served page: everything comes from the server itself.
@@ -130,7 +132,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		BaseContext:    func(net.Listener) context.Context { return base },
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(limited(listener)) }()
+	go func() { ended <- server.Serve(netutil.LimitListener(listener, mostConnected)) }()
 	select {
 	case err := <-ended:
 		return err
@@ -315,9 +317,6 @@ func (s *Server) proposed(ctx context.Context, question []byte) (found any, err 
 }
 
 func problem(kind, text string) []byte {
-	out, err := json.Marshal(answer.Answer{Error: &answer.Problem{Kind: kind, Problems: []string{text}}})
-	if err != nil {
-		return []byte(`{"error":{"kind":"fault","problems":["no answer"]}}`)
-	}
+	out, _ := json.Marshal(answer.Answer{Error: &answer.Problem{Kind: kind, Problems: []string{text}}}) // texts always have JSON
 	return out
 }

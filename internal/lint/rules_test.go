@@ -55,6 +55,7 @@ var thirdParty = map[string][]string{
 	"rng":     {"golang.org/x/sys"},
 	"sim":     {"github.com/sourcegraph/conc"},
 	"train":   {"github.com/sourcegraph/conc", "gonum.org/v1/gonum"},
+	"web":     {"golang.org/x/net/netutil"},
 }
 
 // listed is what go list says of a package.
