@@ -33,7 +33,6 @@ func (b build) WriteText(w io.Writer) error {
 }
 
 func newVersion() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print version, revision, Go and kernels",
@@ -44,9 +43,9 @@ version of Go, the platform of the build, and the class of its kernels on this m
   proactivedp version --json`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Report(cmd, asJSON, newBuild())
+			return cli.Report(cmd, newBuild())
 		},
 	}
-	cli.JSONVar(cmd.Flags(), &asJSON)
+	cli.AddJSON(cmd.Flags())
 	return cmd
 }

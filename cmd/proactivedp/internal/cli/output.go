@@ -40,7 +40,7 @@ func (o *OutputFlags) AddFormat(cmd *cobra.Command) {
 
 // Add adds the flags --json and --statement to cmd.
 func (o *OutputFlags) Add(cmd *cobra.Command) {
-	JSONVar(cmd.Flags(), &o.json)
+	cmd.Flags().BoolVar(&o.json, jsonFlag, false, jsonUsage)
 	cmd.Flags().BoolVar(&o.statement, "statement", false,
 		"print only the privacy statement, ready to paste into a paper")
 }
@@ -62,8 +62,6 @@ func (o *OutputFlags) Check() error {
 	return errors.Join(errs...)
 }
 
-func (o *OutputFlags) IsJSON() bool { return o.json || o.Format == jsonFormat }
-
 func (o *OutputFlags) IsCode() bool { return o.Format != "" && o.Format != jsonFormat }
 
 func (o *OutputFlags) PrintCode(cmd *cobra.Command, release libraries.Release, err error) error {
@@ -80,21 +78,31 @@ func (o *OutputFlags) PrintCode(cmd *cobra.Command, release libraries.Release, e
 
 // Print prints an answer to stdout in the requested form: the statement, answer as JSON, or text.
 func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, text func(io.Writer) error) error {
-	w := cmd.OutOrStdout()
 	switch {
-	case o.IsJSON():
-		return writeJSON(w, answer)
+	case o.json || o.Format == jsonFormat:
+		return PrintJSON(cmd, answer)
 	case o.statement:
-		_, err := fmt.Fprintln(w, statement)
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), statement)
 		return err
 	}
-	return text(w)
+	return text(cmd.OutOrStdout())
 }
 
-func JSONVar(f *pflag.FlagSet, p *bool) { f.BoolVar(p, "json", false, "print JSON") }
+const jsonFlag, jsonUsage = "json", "print JSON"
 
-// StatementVar adds the flag --statement to f. Report looks at it.
-func StatementVar(f *pflag.FlagSet) {
+// AddJSON adds the flag --json to f. Report looks at it.
+func AddJSON(f *pflag.FlagSet) { f.Bool(jsonFlag, false, jsonUsage) }
+
+// AsJSON reports whether the flag --json was given.
+func AsJSON(cmd *cobra.Command) bool { return isOn(cmd, jsonFlag) }
+
+func isOn(cmd *cobra.Command, flag string) bool {
+	on, err := cmd.Flags().GetBool(flag)
+	return err == nil && on // the command may not have the flag
+}
+
+// AddStatement adds the flag --statement to f. Report looks at it.
+func AddStatement(f *pflag.FlagSet) {
 	f.Bool("statement", false, "print only the privacy statement, in full")
 }
 
@@ -107,13 +115,13 @@ func CheckForm(cmd *cobra.Command) error {
 	return nil
 }
 
-// Report prints a report to stdout: as JSON if asJSON is true, only its privacy statement if the flag --statement was
-// given, and otherwise as text.
-func Report(cmd *cobra.Command, asJSON bool, r interface{ WriteText(w io.Writer) error }) error {
-	if asJSON {
+// Report prints a report to stdout: as JSON if the flag --json was given, only its privacy statement if the flag
+// --statement was given, and otherwise as text.
+func Report(cmd *cobra.Command, r interface{ WriteText(w io.Writer) error }) error {
+	if AsJSON(cmd) {
 		return PrintJSON(cmd, r)
 	}
-	if only, err := cmd.Flags().GetBool("statement"); err == nil && only {
+	if isOn(cmd, "statement") {
 		stated, ok := r.(interface{ WriteStatement(w io.Writer) error })
 		if !ok {
 			return errors.New("--statement = true, must not be given here: this report has no privacy statement")
@@ -123,10 +131,8 @@ func Report(cmd *cobra.Command, asJSON bool, r interface{ WriteText(w io.Writer)
 	return r.WriteText(cmd.OutOrStdout())
 }
 
-func PrintJSON(cmd *cobra.Command, v any) error { return writeJSON(cmd.OutOrStdout(), v) }
-
-func writeJSON(w io.Writer, v any) error {
-	if err := filesystem.JSON(v)(w); err != nil {
+func PrintJSON(cmd *cobra.Command, v any) error {
+	if err := filesystem.JSON(v)(cmd.OutOrStdout()); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil

@@ -31,7 +31,6 @@ type joinFlags struct {
 	exact         bool
 	giveUpAfter   string
 	options       cluster.JoinOptions
-	json          bool
 }
 
 func newJoin() *cobra.Command {
@@ -96,7 +95,7 @@ A client waits for a server that does not answer. If it hears nothing for the ti
 			if err != nil {
 				return err
 			}
-			return cli.Report(cmd, j.json, r)
+			return cli.Report(cmd, r)
 		},
 	}
 	f := cmd.Flags()
@@ -115,8 +114,8 @@ A client waits for a server that does not answer. If it hears nothing for the ti
 		"noise are drawn by whole numbers")
 	f.StringVar(&j.giveUpAfter, "give-up-after", "1h", "end when the server was silent for this `time`, at least 5s; "+
 		"or never")
-	cli.JSONVar(f, &j.json)
-	cli.StatementVar(f)
+	cli.AddJSON(f)
+	cli.AddStatement(f)
 	j.brokerFlags.add(cmd)
 	j.where.AddWithin(cmd)
 	j.where.Own.Add(cmd)

@@ -37,7 +37,6 @@ const operatorPatience = 10 * time.Second
 type operatorFlags struct {
 	brokerFlags
 	at, run string
-	json    bool
 }
 
 func (o *operatorFlags) add(cmd *cobra.Command) {
@@ -63,12 +62,12 @@ round, when it was last heard, and what was refused.`,
 				if err != nil {
 					return err
 				}
-				return cli.Report(cmd, o.json, s)
+				return cli.Report(cmd, s)
 			})
 		},
 	}
 	o.add(cmd)
-	cli.JSONVar(cmd.Flags(), &o.json)
+	cli.AddJSON(cmd.Flags())
 	return cmd
 }
 

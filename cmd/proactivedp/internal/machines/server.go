@@ -95,7 +95,7 @@ func (s *ServeFlags) engine() (broker.Engine, error) {
 }
 
 // Run serves the training p until its end and prints its report.
-func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (err error) {
+func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared) (err error) {
 	e, err := s.engine()
 	if err != nil {
 		return cli.Usage(err)
@@ -130,7 +130,7 @@ func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (er
 	if err != nil {
 		return err
 	}
-	return cli.Report(cmd, asJSON, r)
+	return cli.Report(cmd, r)
 }
 
 // Most of a server's garbage is messages. They are large, but have no pointers, so collecting them

@@ -28,7 +28,6 @@ type auditFlags struct {
 	workers machines.SweepFlags
 	out     string
 	audits  int
-	asJSON  bool
 	scores  scoresFlags
 }
 
@@ -105,7 +104,7 @@ func (f *auditFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.out, "out", "", "write to this `path`: with --canaries the coins, a CSV file; with --scores the ROC curve, "+
 		"a PNG file; else a survey of all faults, a folder")
 	cli.CountVar(fs, &f.audits, "audits", f.audits, "audits of each cell of a survey, at least 1")
-	cli.JSONVar(fs, &f.asJSON)
+	cli.AddJSON(fs)
 	f.scores.add(cmd)
 }
 
@@ -162,7 +161,7 @@ func (f *auditFlags) once(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	err = cli.Report(cmd, f.asJSON, r)
+	err = cli.Report(cmd, r)
 	switch whole := f.options.Fault == audit.NoFault; {
 	case err != nil:
 		return err

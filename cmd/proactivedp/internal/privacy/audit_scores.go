@@ -73,7 +73,7 @@ func (f *auditFlags) ofScores(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	return cli.Report(cmd, f.asJSON, r)
+	return cli.Report(cmd, r)
 }
 
 func (f *scoresFlags) audit(o audit.ScoresOptions) (*audit.ScoresReport, error) {

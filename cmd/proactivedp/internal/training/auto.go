@@ -232,11 +232,8 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	r, err := f.loop(cmd, source, task, graph)
-	if errors.Is(err, auto.ErrRefused) && f.out.IsJSON() {
-		return errors.Join(err, f.out.Print(cmd, "", refusedOf(err), nil))
-	}
 	if err != nil {
-		return err
+		return refuse(cmd, err)
 	}
 	r.OfData(d)
 	err = f.save.write(r, d)

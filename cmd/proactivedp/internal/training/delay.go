@@ -21,7 +21,6 @@ type delayFlags struct {
 	spec    experiments.DelaySpec
 	options experiments.DelayOptions
 	drawing *drawingFlags
-	asJSON  bool
 }
 
 func newDelay() *cobra.Command {
@@ -87,8 +86,8 @@ func (f *delayFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&o.Out, "out", "", "`folder` for pictures and finished runs")
 	f.drawing.add(fs)
 	cli.CountVar(fs, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
-	cli.JSONVar(fs, &f.asJSON)
-	cli.StatementVar(fs)
+	cli.AddJSON(fs)
+	cli.AddStatement(fs)
 }
 
 func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
@@ -127,7 +126,7 @@ func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if o.Out != "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: pictures in %s\n", o.Out)
 	}
-	return cli.Report(cmd, f.asJSON, r)
+	return cli.Report(cmd, r)
 }
 
 // fill completes the spec and the options, and returns an error for what is wrong with them.

@@ -53,7 +53,7 @@ func (c *curveFlags) fits(s train.Spec) error {
 
 // run trains and prints the curve. It compares the cost of each seed with the setting from.
 func (c *curveFlags) run(
-	cmd *cobra.Command, p *train.Prepared, from *planFileFlags, where *cli.DataFlags, perf sim.Perf, asJSON bool,
+	cmd *cobra.Command, p *train.Prepared, from *planFileFlags, where *cli.DataFlags, perf sim.Perf,
 ) error {
 	o := pool.Options{Workers: perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(where.Memory)}
 	drawing, err := c.drawing.drawing(cmd)
@@ -89,5 +89,5 @@ func (c *curveFlags) run(
 		return err
 	}
 	l.Notes = append(l.Notes, p.Notes...)
-	return cli.Report(cmd, asJSON, l)
+	return cli.Report(cmd, l)
 }

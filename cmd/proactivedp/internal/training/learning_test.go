@@ -44,7 +44,7 @@ func TestEverySeedIsWithinItsPlan(t *testing.T) {
 		cmd.SetErr(t.Output())
 		c.add(cmd)
 		c.seeds = seeds
-		err := c.run(cmd, p, &from, &cli.DataFlags{}, sim.Perf{Workers: 1}, true)
+		err := c.run(cmd, p, &from, &cli.DataFlags{}, sim.Perf{Workers: 1})
 		if errors.Is(err, train.ErrCostsMore) != refused || err != nil && !refused {
 			t.Errorf("%d seeds: %v, must be refused: %v", seeds, err, refused)
 		}

@@ -67,13 +67,13 @@ type keptColumn struct {
 
 // predictFlags are the flags of predict, except those for the folder of the data.
 type predictFlags struct {
-	data, column, out  string
-	outside            cli.Outside
-	form               train.FileForm
-	unlabelled, asJSON bool
-	scores             bool
-	threshold          float64
-	keep               []string
+	data, column, out string
+	outside           cli.Outside
+	form              train.FileForm
+	unlabelled        bool
+	scores            bool
+	threshold         float64
+	keep              []string
 }
 
 func newPredict() *cobra.Command {
@@ -133,8 +133,8 @@ labelled are not protected.`,
 	fs.StringSliceVar(&f.keep, "keep", nil, "`columns` of a CSV file, such as an id, that are copied next to the labels; they "+
 		"need not be features (default: none)")
 	fs.StringVar(&f.out, "out", "", "CSV `file` for the labels, one a row (default: stdout)")
-	cli.JSONVar(fs, &f.asJSON)
-	cli.StatementVar(fs)
+	cli.AddJSON(fs)
+	cli.AddStatement(fs)
 	return cmd
 }
 
@@ -407,10 +407,10 @@ func (f *predictFlags) print(cmd *cobra.Command, p *prediction) error {
 			return err
 		}
 	}
-	if f.out == "" && !f.asJSON {
+	if f.out == "" && !cli.AsJSON(cmd) {
 		return errors.Join(p.writeCSV(cmd.OutOrStdout()), p.WriteText(cmd.ErrOrStderr()))
 	}
-	return cli.Report(cmd, f.asJSON, p)
+	return cli.Report(cmd, p)
 }
 
 func (p *prediction) keep(kept table.Kept) {

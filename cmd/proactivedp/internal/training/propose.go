@@ -44,7 +44,6 @@ type proposeFlags struct {
 	check   bool
 	fresh   uint64
 	against float64
-	asJSON  bool
 }
 
 func newPropose() *cobra.Command {
@@ -140,7 +139,7 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 		"intervals were not fitted to these")
 	fs.Float64Var(&f.against, "against-grid", 0, "compare the first proposal with the best of a grid that takes this "+
 		"many `times` its arithmetic, in [1, 1000]")
-	cli.JSONVar(fs, &f.asJSON)
+	cli.AddJSON(fs)
 }
 
 // propose searches for settings and prints the report.
@@ -202,11 +201,8 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 		answer, err = f.search(cmd, o)
 		return err
 	})
-	if _, infeasible := errors.AsType[*propose.Infeasible](err); infeasible && f.asJSON {
-		return errors.Join(err, cli.PrintJSON(cmd, refusedOf(err)))
-	}
 	if err != nil {
-		return err
+		return refuse(cmd, err)
 	}
 	if r, ok := answer.(*propose.Report); ok {
 		r.Compared = compared
@@ -225,7 +221,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	return cli.Report(cmd, f.asJSON, answer)
+	return cli.Report(cmd, answer)
 }
 
 // chooseOwn sets the settings that a proposal for a user's file takes as given, if the user has not

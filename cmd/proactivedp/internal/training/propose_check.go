@@ -68,7 +68,7 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	return cli.Report(cmd, f.asJSON, r)
+	return cli.Report(cmd, r)
 }
 
 // checkCases predicts and trains the settings of the cases. It also returns the data sets that it

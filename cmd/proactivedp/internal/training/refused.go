@@ -3,9 +3,13 @@ package training
 import (
 	"errors"
 
+	"github.com/spf13/cobra"
+
 	"proactivedp/auto"
+	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/internal/message"
 	"proactivedp/propose"
+	"proactivedp/trainer"
 )
 
 // refused is the JSON for a request that was refused before any record was trained on.
@@ -14,6 +18,16 @@ type refused struct {
 	Refused   string   `json:"refused"`   // the reason, and what would be feasible
 	Accuracy  *float64 `json:"feasible_accuracy,omitempty"`
 	Epsilon   *float64 `json:"feasible_epsilon,omitempty"`
+}
+
+// refuse returns err. If it refuses a request and the answer is to be JSON, refuse also prints that answer.
+func refuse(cmd *cobra.Command, err error) error {
+	_, infeasible := errors.AsType[*propose.Infeasible](err)
+	_, spent := errors.AsType[*trainer.SpentError](err)
+	if cli.AsJSON(cmd) && (infeasible || spent || errors.Is(err, auto.ErrRefused)) {
+		return errors.Join(err, cli.PrintJSON(cmd, refusedOf(err)))
+	}
+	return err
 }
 
 // refusedOf returns the JSON answer to a request that err refuses.

@@ -29,7 +29,6 @@ type searchFlags struct {
 	spec    experiments.SearchSpec
 	options experiments.SearchOptions
 	rates   []float64
-	asJSON  bool
 }
 
 func newSearch() *cobra.Command {
@@ -96,7 +95,7 @@ func (f *searchFlags) add(cmd *cobra.Command) {
 	cli.CountVar(fs, &spec.Seeds, "seeds", spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
 	fs.StringVar(&o.Out, "out", "", "`folder` to write to (default out/search-DATA)")
 	cli.CountVar(fs, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
-	cli.JSONVar(fs, &f.asJSON)
+	cli.AddJSON(fs)
 }
 
 func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
@@ -129,7 +128,7 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: search in %s\n", o.Out)
-	return cli.Report(cmd, f.asJSON, r)
+	return cli.Report(cmd, r)
 }
 
 // chooseHead sets the model and the features of a search on images, as far as they were not given, and then the

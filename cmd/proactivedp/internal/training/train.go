@@ -31,7 +31,6 @@ type trainFlags struct {
 	perf   sim.Perf
 	epochs float64
 	dryRun bool
-	asJSON bool
 }
 
 func newTrainFlags() trainFlags {
@@ -142,8 +141,8 @@ func (f *trainFlags) add(cmd *cobra.Command, more ...cli.FlagGroup) {
 	fs.Float64Var(&f.epochs, "epochs", 0, "passes of each client over its records, in [1e-6, 1e9], instead of --steps "+
 		"and --grad-computations")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print memory, arithmetic, expected time and privacy, and train nothing")
-	cli.JSONVar(fs, &f.asJSON)
-	cli.StatementVar(fs)
+	cli.AddJSON(fs)
+	cli.AddStatement(fs)
 }
 
 func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
@@ -166,16 +165,16 @@ func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
 		if err != nil {
 			return err
 		}
-		return cli.Report(cmd, f.asJSON, forecast)
+		return cli.Report(cmd, forecast)
 	}
 	if err := p.Fits(f.perf, int64(f.where.Memory)); err != nil {
 		return err
 	}
 	switch {
 	case f.curve.given:
-		return f.curve.run(cmd, p, &f.from, &f.where, f.perf, f.asJSON)
+		return f.curve.run(cmd, p, &f.from, &f.where, f.perf)
 	case f.serve.Asked():
-		return f.serve.Run(cmd, p, f.asJSON)
+		return f.serve.Run(cmd, p)
 	}
 	return f.report(cmd, p, nil)
 }
@@ -380,7 +379,7 @@ func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.C
 		return err
 	}
 	err = errors.Join(err, f.save.write(r, p.Read()))
-	return errors.Join(err, cli.Report(cmd, f.asJSON, r))
+	return errors.Join(err, cli.Report(cmd, r))
 }
 
 // shortRound is the number of parameters times that of records of a round up to which hogwild takes 1.1 to 1.5 times

@@ -132,13 +132,10 @@ func (f *proposeFlags) proposeTrainer(cmd *cobra.Command) error {
 		answer, err = propose.ForTrainer(cmd.Context(), r, cmd.ErrOrStderr(), t.Public)
 		return err
 	})
-	if _, infeasible := errors.AsType[*propose.Infeasible](err); infeasible && f.asJSON {
-		return errors.Join(err, cli.PrintJSON(cmd, refusedOf(err)))
-	}
 	if err != nil {
-		return err
+		return refuse(cmd, err)
 	}
-	return cli.Report(cmd, f.asJSON, answer)
+	return cli.Report(cmd, answer)
 }
 
 // trained is what auto prints for the user's trainer.
@@ -192,13 +189,8 @@ func (f *autoFlags) runTrainer(cmd *cobra.Command) error {
 		answer, err = f.trainOnce(cmd, t, r)
 		return err
 	})
-	_, infeasible := errors.AsType[*propose.Infeasible](err)
-	_, spent := errors.AsType[*trainer.SpentError](err)
-	if (infeasible || spent) && f.out.IsJSON() {
-		return errors.Join(err, f.out.Print(cmd, "", refusedOf(err), nil))
-	}
 	if err != nil {
-		return err
+		return refuse(cmd, err)
 	}
 	if err := f.out.Print(cmd, answer.Statement, answer, answer.WriteText); err != nil {
 		return err

@@ -22,7 +22,6 @@ type utilityFlags struct {
 	clips   []float64
 	out     string
 	drawing *drawingFlags
-	asJSON  bool
 }
 
 func newUtility() *cobra.Command {
@@ -60,7 +59,7 @@ func (f *utilityFlags) add(cmd *cobra.Command) {
 	cli.CountVar(fs, &f.spec.Draws, "draws", f.spec.Draws, "random draws of the noise n for each point, in [1, 1000000]")
 	fs.StringVar(&f.out, "out", "", "`folder` for the graph as a picture, with its data and a manifest")
 	f.drawing.add(fs)
-	cli.JSONVar(fs, &f.asJSON)
+	cli.AddJSON(fs)
 }
 
 func (f *utilityFlags) run(cmd *cobra.Command, _ []string) error {
@@ -99,7 +98,7 @@ func (f *utilityFlags) run(cmd *cobra.Command, _ []string) error {
 			return err
 		}
 	}
-	return cli.Report(cmd, f.asJSON, r)
+	return cli.Report(cmd, r)
 }
 
 // chooseOwn chooses the settings of a training on a user's file that no flag gives, for the largest of the clipping
