@@ -10,6 +10,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
+	"proactivedp/internal/message"
 )
 
 // AllAccountants is a value of AccountQuestion.Accountant: all accountants answer the question, so that their ε can
@@ -155,7 +156,7 @@ func (q AccountQuestion) accounting(acc dp.Accountant, b dp.Bound, err error) Ac
 		a.Odds = odds(b)
 	} else {
 		none := math.NaN()
-		a.Reason, b = oneLine(err), dp.Bound{
+		a.Reason, b = message.OneLine(err), dp.Bound{
 			EpsilonLower: none, Epsilon: none, EpsilonUpper: none, DeltaLower: none, Delta: none, DeltaUpper: none,
 			Accountant: acc.Name(),
 		}

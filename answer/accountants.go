@@ -72,9 +72,6 @@ func accountant(name string, accuracy float64, others ...string) (dp.Accountant,
 			return acc, nil
 		}
 	}
-	names, meant := append(others, AccountantNames()...), ""
-	if near := message.Nearest(name, names); near != "" {
-		meant = ": did you mean " + near + "?"
-	}
-	return nil, fmt.Errorf("accountant = %q, must be one of %s%s", name, strings.Join(names, ", "), meant)
+	names := append(others, AccountantNames()...)
+	return nil, fmt.Errorf("accountant = %q, must be one of %s%s", name, strings.Join(names, ", "), message.Meant(name, names))
 }

@@ -197,6 +197,3 @@ func NewProblem(ctx context.Context, err error) *Problem {
 	}
 	return p
 }
-
-// oneLine returns the text of err on one line, for a table or a JSON value.
-func oneLine(err error) string { return message.OneLine(err) }

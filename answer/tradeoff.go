@@ -15,6 +15,7 @@ import (
 	"proactivedp/dp/pld"
 	"proactivedp/dp/tradeoff"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 )
 
 // profile sets the ε at which curves are made from δ(ε), and their smallest δ.
@@ -216,7 +217,7 @@ func (q TradeoffQuestion) curves(ctx context.Context, by dp.Accountant, alphas [
 		{"paper", func() error { return q.addPaper(s, alphas) }},
 	} {
 		if err := other.add(); err != nil {
-			s.LeftOut = append(s.LeftOut, LeftOut{other.name, oneLine(err)})
+			s.LeftOut = append(s.LeftOut, LeftOut{other.name, message.OneLine(err)})
 		}
 	}
 	if err := context.Cause(ctx); err != nil {

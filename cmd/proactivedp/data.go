@@ -71,7 +71,7 @@ func each(cmd *cobra.Command, names []string, l fetch.Locator) error {
 			errs = append(errs, cli.Usage(synth.Check(name)))
 		} else if !slices.Contains(cli.PublishedNames(), name) {
 			errs = append(errs, cli.Usage(fmt.Errorf("data set = %q, must be one of %s%s", name,
-				strings.Join(cli.AllDataNames(), ", "), cli.Meant(message.Nearest(name, cli.AllDataNames())))))
+				strings.Join(cli.AllDataNames(), ", "), message.Meant(name, cli.AllDataNames()))))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -31,6 +31,15 @@ func Nearest(word string, names []string) string {
 	return best
 }
 
+// Meant returns the end of an error message about an unknown name: ": did you mean NAME?" with the name that is
+// [Nearest] to word, or "" if none is similar.
+func Meant(word string, names []string) string {
+	if name := Nearest(word, names); name != "" {
+		return ": did you mean " + name + "?"
+	}
+	return ""
+}
+
 // distance returns the smallest number of letters to insert, delete, replace or exchange with their
 // neighbour to turn a into b (optimal string alignment).
 func distance(a, b []rune) int {

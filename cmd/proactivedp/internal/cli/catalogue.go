@@ -139,7 +139,7 @@ func CheckData(name string) error {
 			return fmt.Errorf("data = %q: no such file (proactivedp data list names the data sets)", name)
 		}
 		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file, or CSV, or .npz%s", name,
-			strings.Join(AllDataNames(), ", "), Meant(message.Nearest(name, AllDataNames())))
+			strings.Join(AllDataNames(), ", "), message.Meant(name, AllDataNames()))
 	}
 	return checkReadable(name)
 }

@@ -30,15 +30,6 @@ func Usage(err error) error {
 	return UsageError{err}
 }
 
-// Meant returns the end of an error message about an unknown name: ": did you mean NAME?", where name is the most
-// similar known name. It returns "" if name is "".
-func Meant(name string) string {
-	if name == "" {
-		return ""
-	}
-	return ": did you mean " + name + "?"
-}
-
 // FlagError returns an error of the flag parser in the words of this program, with a suggestion if a flag was
 // probably misspelt.
 func FlagError(cmd *cobra.Command, err error) error {
@@ -134,14 +125,15 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	if word == atMostFlag && cmd.Flags().Lookup(personFlag) != nil {
 		return personsRefused(cmd, word)
 	}
+	meant := ""
 	name, sure := likeFlag(word, names)
 	if others := owners(cmd, word); others != "" && !sure {
 		return fmt.Errorf("unknown flag %s: it is for %s", given, others)
 	}
 	if name != "" {
-		name = "--" + name
+		meant = ": did you mean --" + name + "?"
 	}
-	return fmt.Errorf("unknown flag %s%s", given, Meant(name))
+	return fmt.Errorf("unknown flag %s%s", given, meant)
 }
 
 // owners returns the names of the commands that have a flag, at most three, or "". It returns train first.
@@ -178,12 +170,11 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 				names = append(names, c.Name())
 			}
 		}
-		like := Meant(message.Nearest(args[0], names))
-		return Usage(fmt.Errorf("unknown command %q of %q%s", args[0], cmd.CommandPath(), like))
+		return Usage(fmt.Errorf("unknown command %q of %q%s", args[0], cmd.CommandPath(), message.Meant(args[0], names)))
 	}
 	like := ""
 	if len(args) == 1 && cmd.Flags().Lookup("data") != nil {
-		like = Meant("--data " + message.Word(args[0]))
+		like = ": did you mean --data " + message.Word(args[0]) + "?"
 	}
 	return Usage(fmt.Errorf("%s takes no arguments, got %s%s", commandName(cmd), strings.Join(args, " "), like))
 }

@@ -57,7 +57,7 @@ func (o *OutputFlags) Check() error {
 	}
 	if names := FormatNames(); o.Format != "" && !slices.Contains(names, o.Format) {
 		errs = append(errs, fmt.Errorf("--format = %q, must be one of %s%s", o.Format, strings.Join(names, ", "),
-			Meant(message.Nearest(o.Format, names))))
+			message.Meant(o.Format, names)))
 	}
 	return errors.Join(errs...)
 }

@@ -105,7 +105,7 @@ func unknownOf(cmd *cobra.Command, solve string) (string, error) {
 		solve = string(cli.FieldName(nil, solve))
 		if !slices.Contains(Solvable, solve) {
 			return "", fmt.Errorf("--solve = %q, must be one of %s%s",
-				solve, strings.Join(Solvable, ", "), cli.Meant(message.Nearest(solve, Solvable)))
+				solve, strings.Join(Solvable, ", "), message.Meant(solve, Solvable))
 		}
 		return solve, nil
 	}

@@ -82,7 +82,7 @@ func exportPath(model, format, out string) (string, error) {
 	case format == "" && out == "":
 		return "", fmt.Errorf("--format is missing, must be %s: or name the file with --out", all)
 	case format != "" && !slices.Contains(formats, format):
-		return "", fmt.Errorf("--format = %q, must be %s%s", format, all, cli.Meant(message.Nearest(format, formats)))
+		return "", fmt.Errorf("--format = %q, must be %s%s", format, all, message.Meant(format, formats))
 	case out == "":
 		return strings.TrimSuffix(model, ".model") + "." + format, nil
 	case format != "" && ending != "."+format:
