@@ -89,14 +89,13 @@ func visible(_ []string, a slog.Attr) slog.Attr {
 // withKeys returns the broker with the keyring from a folder, if one is given. It returns an error
 // if either is wrong. The broker's own folder is chosen later.
 func withKeys(e broker.Engine, folder string) (broker.Engine, error) {
-	var errs []error
+	var err error
 	if folder != "" {
-		var err error
 		if e.Keyring, err = broker.ReadKeyring(folder); err != nil {
-			errs = append(errs, fmt.Errorf("--keys: %w", err))
+			err = fmt.Errorf("--keys: %w", err)
 		}
 	}
 	check := e
 	check.StoreDir = "."
-	return e, errors.Join(append(errs, check.Validate())...)
+	return e, errors.Join(err, check.Validate())
 }

@@ -134,12 +134,7 @@ func (j *joinFlags) check(cmd *cobra.Command) error {
 	if j.options.Dir == "" {
 		errs = append(errs, errors.New("--dir is missing: the folder of this client's secret and journal"))
 	}
-	if err := j.patience(); err != nil {
-		errs = append(errs, err)
-	}
-	if err := j.most(cmd); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, j.patience(), j.most(cmd))
 	if j.records != "" {
 		errs = append(errs, cli.RefuseWith(cmd, "records", "data", "test"))
 	}

@@ -14,22 +14,6 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// operate sends a request to a server as an operator.
-func operate(cmd *cobra.Command, at, run string, b *brokerFlags, do func(context.Context, *cluster.Operator) error) error {
-	if err := errors.Join(cli.Usage(broker.CheckURL(at)), b.read()); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeoutCause(cmd.Context(), operatorPatience,
-		fmt.Errorf("no training's server has answered for %v", operatorPatience))
-	defer cancel()
-	o, err := cluster.Operate(ctx, at, run, b.creds)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	return do(ctx, o)
-}
-
 // operatorPatience is how long a server may be silent.
 const operatorPatience = 10 * time.Second
 
@@ -46,6 +30,22 @@ func (o *operatorFlags) add(cmd *cobra.Command) {
 	o.addCreds(cmd)
 }
 
+// operate sends a request to a server as an operator.
+func (o *operatorFlags) operate(cmd *cobra.Command, do func(context.Context, *cluster.Operator) error) error {
+	if err := errors.Join(cli.Usage(broker.CheckURL(o.at)), o.read()); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), operatorPatience,
+		fmt.Errorf("no training's server has answered for %v", operatorPatience))
+	defer cancel()
+	operator, err := cluster.Operate(ctx, o.at, o.run, o.creds)
+	if err != nil {
+		return err
+	}
+	defer operator.Close()
+	return do(ctx, operator)
+}
+
 func newStatus() *cobra.Command {
 	var o operatorFlags
 	cmd := &cobra.Command{
@@ -57,7 +57,7 @@ round, when it was last heard, and what was refused.`,
   proactivedp status --at tls://server:4222 --creds keys/operator.creds --json`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return operate(cmd, o.at, o.run, &o.brokerFlags, func(ctx context.Context, who *cluster.Operator) error {
+			return o.operate(cmd, func(ctx context.Context, who *cluster.Operator) error {
 				s, err := who.Status(ctx)
 				if err != nil {
 					return err
@@ -88,7 +88,7 @@ nobody knows how many it released.`,
 			if err != nil {
 				return err
 			}
-			return operate(cmd, o.at, o.run, &o.brokerFlags, func(ctx context.Context, who *cluster.Operator) error {
+			return o.operate(cmd, func(ctx context.Context, who *cluster.Operator) error {
 				if err := who.Expel(ctx, client); err != nil {
 					return err
 				}

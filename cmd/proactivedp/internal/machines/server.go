@@ -25,6 +25,7 @@ type ServeFlags struct {
 	brokerFlags
 	listen, dir, url, keys   string
 	sync, expelAfter, scrape string
+	options                  cluster.ServeOptions // as far as Check has read them
 }
 
 func (s *ServeFlags) Add(cmd *cobra.Command) {
@@ -63,57 +64,46 @@ func (s *ServeFlags) Check(cmd *cobra.Command) error {
 	} else {
 		errs = append(errs, cli.RefuseWith(cmd, "listen", "creds"))
 	}
-	_, err := s.engine()
-	_, silence := s.silence()
-	return cli.Usage(errors.Join(append(errs, err, silence, s.read())...))
+	return cli.Usage(errors.Join(append(errs, s.engine(), s.silence(), s.read())...))
 }
 
-// silence returns how long a client may be silent. 0 means for ever.
-func (s *ServeFlags) silence() (time.Duration, error) {
+// silence reads how long a client may be silent. 0 means for ever.
+func (s *ServeFlags) silence() (err error) {
 	if s.expelAfter == "" {
-		return 0, nil
+		return nil
 	}
-	d, err := time.ParseDuration(s.expelAfter)
-	if err != nil || d < cluster.LeastSilence {
-		return 0, fmt.Errorf("--expel-after = %q, must be a time of at least %v, such as 10m", s.expelAfter,
+	s.options.ExpelAfter, err = time.ParseDuration(s.expelAfter)
+	if err != nil || s.options.ExpelAfter < cluster.LeastSilence {
+		return fmt.Errorf("--expel-after = %q, must be a time of at least %v, such as 10m", s.expelAfter,
 			cluster.LeastSilence)
 	}
-	return d, nil
+	return nil
 }
 
-func (s *ServeFlags) engine() (broker.Engine, error) {
+func (s *ServeFlags) engine() error {
 	e := broker.Engine{URL: s.url, Listen: s.listen}
-	var errs []error
+	var wrong, err error
 	if s.sync != "always" {
-		var err error
-		if e.Sync, err = time.ParseDuration(s.sync); err != nil || e.Sync <= 0 {
-			errs = append(errs, fmt.Errorf("--sync = %q, must be always or a time such as 1s", s.sync))
+		if e.Sync, wrong = time.ParseDuration(s.sync); wrong != nil || e.Sync <= 0 {
+			wrong = fmt.Errorf("--sync = %q, must be always or a time such as 1s", s.sync)
 		}
 	}
-	e, err := withKeys(e, s.keys)
-	return e, errors.Join(append(errs, err)...)
+	s.options.Engine, err = withKeys(e, s.keys)
+	return errors.Join(wrong, err)
 }
 
-// Run serves the training p until its end and prints its report.
+// Run serves the training p until its end and prints its report. Check must have accepted the flags.
 func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared) (err error) {
-	e, err := s.engine()
-	if err != nil {
-		return cli.Usage(err)
-	}
-	e.Key = s.key
 	log, done, err := s.log(cmd)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	o := cluster.ServeOptions{Prepared: p, Dir: s.dir, Engine: e, Creds: s.creds, Log: log}
-	if o.ExpelAfter, err = s.silence(); err != nil {
-		return cli.Usage(err)
-	}
+	o := s.options
+	o.Prepared, o.Dir, o.Engine.Key, o.Creds, o.Log = p, s.dir, s.key, s.creds, log
 	if err := o.Validate(); err != nil {
 		return cli.Usage(err)
 	}
-	ctx := cmd.Context()
 	if s.scrape != "" {
 		m, err := cluster.ServeMetrics(s.scrape)
 		if _, taken := errors.AsType[*net.OpError](err); taken {
@@ -126,7 +116,7 @@ func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared) (err error) {
 		o.Watch = m.Watch
 	}
 	defer collectEarly(p)()
-	r, err := cluster.Serve(ctx, o)
+	r, err := cluster.Serve(cmd.Context(), o)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 type SweepFlags struct {
 	brokerFlags
 	at, listen, keys string
+	engine           broker.Engine // the one that Check has read
 	queue            *sweep.Queue
 	logged           func() error // closes the log
 }
@@ -36,33 +37,25 @@ func (s *SweepFlags) Add(cmd *cobra.Command) {
 }
 
 // Check returns an error for each invalid flag, and reads the files that the flags name.
-func (s *SweepFlags) Check(cmd *cobra.Command) error {
+func (s *SweepFlags) Check(cmd *cobra.Command) (err error) {
 	if s.at == "" && s.listen == "" {
 		return cli.Usage(cli.Refuse(cmd, "needs --workers-at or --listen", "keys", "creds", "log-json", "event-log"))
 	}
-	_, err := s.engine()
+	s.engine, err = withKeys(broker.Engine{URL: s.at, Listen: s.listen}, s.keys)
 	return cli.Usage(errors.Join(err, s.read()))
 }
 
-func (s *SweepFlags) engine() (broker.Engine, error) {
-	return withKeys(broker.Engine{URL: s.at, Listen: s.listen}, s.keys)
-}
-
 // Open returns a pool.Elsewhere that has trainings computed by workers, or nil if the flags do not ask for workers.
-// The caller must call Close afterwards.
+// Check must have accepted the flags, and the caller must call Close afterwards.
 func (s *SweepFlags) Open(cmd *cobra.Command) (pool.Elsewhere, error) {
 	if s.at == "" && s.listen == "" {
 		return nil, nil
-	}
-	e, err := s.engine()
-	if err != nil {
-		return nil, cli.Usage(err)
 	}
 	log, done, err := s.log(cmd)
 	if err != nil {
 		return nil, err
 	}
-	if s.queue, err = sweep.Open(cmd.Context(), sweep.Options{Engine: e, Creds: s.creds, Log: log}); err != nil {
+	if s.queue, err = sweep.Open(cmd.Context(), sweep.Options{Engine: s.engine, Creds: s.creds, Log: log}); err != nil {
 		return nil, errors.Join(err, done())
 	}
 	s.logged = done
