@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -326,23 +325,13 @@ func (f *autoFlags) chooseHead(cmd *cobra.Command, source *train.Source, task *a
 		}
 	}
 	base.Holdout, base.SeedFromOS, base.Exact = 0, false, false // proxies of public data hold out their own records
-	trials := f.trials(cmd)
-	trials.Folder = "" // the folder is not locked yet
+	trials := trials(cmd, &f.where, f.perf.Workers, "")         // --dir is not locked yet
 	head, _, err := chooseHead(cmd, base, headsFor(cmd, base, source.Data()), epsilon,
 		propose.Options{Data: source, Probe: source, Probing: probing, Trials: trials})
 	if err == nil {
 		task.Spec.Model, task.Spec.FeatureMap = head.Model, head.Features
 	}
 	return err
-}
-
-// trials says how proxies run, and where finished ones are kept.
-func (f *autoFlags) trials(cmd *cobra.Command) pool.Options {
-	o := pool.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
-	if f.dir != "" {
-		o.Folder = filepath.Join(f.dir, pool.Folder)
-	}
-	return o
 }
 
 // loop runs the task on the data.
@@ -360,7 +349,7 @@ func (f *autoFlags) loop(
 			return nil, err
 		}
 		probe.Graph = graph
-		probe.Trials = f.trials(cmd)
+		probe.Trials = trials(cmd, &f.where, f.perf.Workers, f.dir)
 		utility = probe.Utility
 	}
 	return auto.Run(cmd.Context(), task, auto.Options{

@@ -20,11 +20,11 @@ type delayFlags struct {
 	train   cli.TrainFlags
 	spec    experiments.DelaySpec
 	options experiments.DelayOptions
-	drawing *drawingFlags
+	drawing drawingFlags
 }
 
 func newDelay() *cobra.Command {
-	f := delayFlags{spec: experiments.DefaultDelaySpec("", ""), drawing: newDrawingFlags(),
+	f := delayFlags{spec: experiments.DefaultDelaySpec("", ""),
 		options: experiments.DelayOptions{Workers: runtime.GOMAXPROCS(0)}}
 	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
@@ -143,12 +143,12 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 	case t.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale"):
 		t.TimeScale = experiments.UsualTimeScale
 	}
-	var err error
-	o.Drawing, err = f.drawing.drawing(cmd)
+	drawing := f.drawing.check(cmd, o.Out)
+	o.Drawing = f.drawing.Drawing
 	o.Command = func(s experiments.DelaySpec) string {
 		return delayCommand(s) + f.where.Own.Text() + drawingText(o.Drawing)
 	}
-	errs := []error{clock, checkTrain(cmd, *t, f.spec.Validate(), o.Workers), err, f.drawing.check(cmd, o.Out),
+	errs := []error{clock, checkTrain(cmd, *t, f.spec.Validate(), o.Workers), drawing,
 		cli.Refuse(cmd, "is not for this command: list delays in --delays", "delay"),
 		cli.Refuse(cmd, "is not for this command: --seeds says how many, from 1", "seed")}
 	if err := cli.Distinct(errs); err != nil {

@@ -33,7 +33,7 @@ const quickScale = 0.05
 type figuresFlags struct {
 	where   cli.DataFlags
 	sweep   machines.SweepFlags
-	drawing *drawingFlags
+	drawing drawingFlags
 	own     ownFigures
 	options experiments.MakeOptions
 	list    bool
@@ -44,9 +44,8 @@ type figuresFlags struct {
 }
 
 func newFigures() *cobra.Command {
-	f := figuresFlags{drawing: newDrawingFlags()}
-	f.options = experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0),
-		Runner: train.VirtualRunner, TimeScale: experiments.UsualTimeScale}
+	f := figuresFlags{options: experiments.MakeOptions{Out: "out", Seeds: 5, Scale: 1, Workers: runtime.GOMAXPROCS(0),
+		Runner: train.VirtualRunner, TimeScale: experiments.UsualTimeScale}}
 	cmd := &cobra.Command{
 		Use:   "figures [name…]",
 		Short: "Make the paper's figures: picture, data and manifest",
@@ -250,7 +249,8 @@ func (f *figuresFlags) fill(cmd *cobra.Command) (err error) {
 		}
 		o.Scale = quickScale
 	}
-	o.Drawing, err = f.drawing.drawing(cmd)
+	err = f.drawing.read(cmd)
+	o.Drawing = f.drawing.Drawing
 	if err := errors.Join(err, o.Validate(), cli.CheckWorkers(o.Workers)); err != nil {
 		return err
 	}

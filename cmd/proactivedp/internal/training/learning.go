@@ -3,16 +3,13 @@ package training
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
-	"proactivedp/internal/files"
 	"proactivedp/sim"
 	"proactivedp/train"
-	"proactivedp/train/pool"
 )
 
 // curveFlags are the flags to train with several seeds, and to show how the accuracy grows.
@@ -20,7 +17,7 @@ type curveFlags struct {
 	seeds   int
 	out     string
 	given   bool // whether one of them was given
-	drawing *drawingFlags
+	drawing drawingFlags
 }
 
 func (c *curveFlags) add(cmd *cobra.Command) {
@@ -55,13 +52,9 @@ func (c *curveFlags) fits(s train.Spec) error {
 func (c *curveFlags) run(
 	cmd *cobra.Command, p *train.Prepared, from *planFileFlags, where *cli.DataFlags, perf sim.Perf,
 ) error {
-	o := pool.Options{Workers: perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(where.Memory)}
-	drawing, err := c.drawing.drawing(cmd)
-	if err != nil {
-		return err
-	}
 	spec := p.Spec
 	if spec.TargetEpsilon != 0 && (cmd.Flags().Changed("target-epsilon") || cli.OwnFile(spec.Data) && from.setting == nil) { // no seed may cost more
+		var err error
 		if spec, err = p.Source().CalibrateSeeds(cmd.Context(), spec, c.seeds, spec.TargetEpsilon); err != nil {
 			return err
 		}
@@ -70,21 +63,16 @@ func (c *curveFlags) run(
 		return cli.Usage(err)
 	}
 	var l *experiments.LearningCurve
-	work := func() (err error) {
-		if l, err = experiments.TrainCurve(cmd.Context(), p.Source(), spec, c.seeds, o); err != nil || c.out == "" {
+	err := inFolder(c.out, func() (err error) {
+		trials := trials(cmd, where, perf.Workers, c.out)
+		if l, err = experiments.TrainCurve(cmd.Context(), p.Source(), spec, c.seeds, trials); err != nil || c.out == "" {
 			return err
 		}
 		spec := spec
 		spec.TargetEpsilon = 0 // σ already follows from it
-		command := trainCommand(spec) + where.Own.Text() + fmt.Sprintf(" --seeds %d", c.seeds) + drawingText(drawing)
-		return l.Write(c.out, command, drawing)
-	}
-	if c.out == "" {
-		err = work()
-	} else {
-		o.Folder = filepath.Join(c.out, pool.Folder)
-		err = files.InFolder(c.out, work)
-	}
+		command := trainCommand(spec) + where.Own.Text() + fmt.Sprintf(" --seeds %d", c.seeds) + drawingText(c.drawing.Drawing)
+		return l.Write(c.out, command, c.drawing.Drawing)
+	})
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func TestEverySeedIsWithinItsPlan(t *testing.T) {
 		t.Fatalf("the first seed: %v", err)
 	}
 	for seeds, refused := range map[int]bool{1: false, 6: true} {
-		c, cmd := curveFlags{drawing: newDrawingFlags()}, &cobra.Command{}
+		c, cmd := curveFlags{}, &cobra.Command{}
 		cmd.SetContext(t.Context())
 		cmd.SetOut(t.Output())
 		cmd.SetErr(t.Output())

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/experiments"
-	"proactivedp/internal/files"
 	"proactivedp/internal/results"
 	"proactivedp/propose"
 	"proactivedp/rng"
@@ -39,7 +37,7 @@ type proposeFlags struct {
 	target  float64 // the same as request.TargetAccuracy, for any metric
 	probe   string
 	out     string
-	drawing *drawingFlags
+	drawing drawingFlags
 	workers int
 	check   bool
 	fresh   uint64
@@ -47,8 +45,7 @@ type proposeFlags struct {
 }
 
 func newPropose() *cobra.Command {
-	f := proposeFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, workers: runtime.GOMAXPROCS(0),
-		drawing: newDrawingFlags()}
+	f := proposeFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, workers: runtime.GOMAXPROCS(0)}
 	f.request = propose.DefaultRequest(f.train.Spec, 0)
 	cmd := &cobra.Command{
 		Use:   "propose",
@@ -153,7 +150,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	nameMetric(&f.train.Spec)
 	f.request.Base = f.train.Spec
 	fillUsual(cmd, &f.request)
-	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: f.trials(cmd)}
+	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: trials(cmd, &f.where, f.workers, f.out)}
 	var outside error
 	if smaller := f.train.Spec.MetricOf().Smaller(); cmd.Flags().Changed("target") && f.target > 0 && (f.target < 1 || smaller) {
 		f.request.TargetAccuracy = f.target
@@ -197,7 +194,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	f.request.Base.Model, f.request.Base.FeatureMap = head.Model, head.Features
 	fillUsual(cmd, &f.request)
 	var answer answered
-	err = f.inFolder(func() (err error) {
+	err = inFolder(f.out, func() (err error) {
 		answer, err = f.search(cmd, o)
 		return err
 	})
@@ -212,12 +209,8 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 		if o.Probe != o.Data {
 			sources = append(sources, o.Probe)
 		}
-		drawing, err := f.drawing.drawing(cmd)
-		if err != nil {
-			return err
-		}
-		command := proposeCommand(f.request, f.probe, f.against) + f.where.Own.Text() + drawingText(drawing)
-		if err := answer.Write(f.out, command, drawing, sources, time.Since(start)); err != nil {
+		command := proposeCommand(f.request, f.probe, f.against) + f.where.Own.Text() + drawingText(f.drawing.Drawing)
+		if err := answer.Write(f.out, command, f.drawing.Drawing, sources, time.Since(start)); err != nil {
 			return err
 		}
 	}
@@ -238,15 +231,6 @@ func (f *proposeFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error
 	}
 	f.request.Base = f.train.Spec
 	return nil
-}
-
-// trials says how proxies and trainings run, and where finished ones are kept.
-func (f *proposeFlags) trials(cmd *cobra.Command) pool.Options {
-	o := pool.Options{Workers: f.workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
-	if f.out != "" {
-		o.Folder = filepath.Join(f.out, pool.Folder)
-	}
-	return o
 }
 
 // probedSource returns the data for proxies: the training data, or the set that [probeFor] named.
@@ -305,14 +289,6 @@ func (f *proposeFlags) search(cmd *cobra.Command, o propose.Options) (answered, 
 	}
 	return experiments.AgainstGrid(cmd.Context(), f.request, o, experiments.ProposalGrid(f.request), f.against,
 		gridTestSeeds(o.Data.Data()))
-}
-
-// inFolder does work that keeps finished trainings in --out. It locks this folder meanwhile.
-func (f *proposeFlags) inFolder(work func() error) error {
-	if f.out == "" {
-		return work()
-	}
-	return files.InFolder(f.out, work)
 }
 
 func fillUsual(cmd *cobra.Command, r *propose.Request) {

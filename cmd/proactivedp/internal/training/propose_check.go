@@ -34,10 +34,6 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	if err := f.drawing.check(cmd, f.out); err != nil {
 		return cli.Usage(err)
 	}
-	drawing, err := f.drawing.drawing(cmd)
-	if err != nil {
-		return cli.Usage(err)
-	}
 	cases, seeds := experiments.PredictionCases(), checkSeeds
 	command := "proactivedp propose --check"
 	switch {
@@ -51,11 +47,11 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("seeds") {
 		seeds = f.request.Seeds
 	}
-	command += " --seeds " + strconv.Itoa(seeds) + drawingText(drawing)
+	command += " --seeds " + strconv.Itoa(seeds) + drawingText(f.drawing.Drawing)
 	start := time.Now()
 	var all []experiments.PredictionCheck
 	var sources []*train.Source
-	err = f.inFolder(func() (err error) {
+	err := inFolder(f.out, func() (err error) {
 		all, sources, err = f.checkCases(cmd, cases, seeds)
 		return err
 	})
@@ -64,7 +60,7 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	}
 	r := experiments.NewPredictionReport(all)
 	if f.out != "" {
-		if err := r.Write(f.out, command, drawing, cases, sources, seeds, time.Since(start)); err != nil {
+		if err := r.Write(f.out, command, f.drawing.Drawing, cases, sources, seeds, time.Since(start)); err != nil {
 			return err
 		}
 	}
@@ -88,7 +84,7 @@ func (f *proposeFlags) checkCases(cmd *cobra.Command, cases []experiments.Predic
 			known[c.Base.Data] = source
 			sources = append(sources, source)
 		}
-		checked, err := c.Check(cmd.Context(), source, seeds, f.trials(cmd))
+		checked, err := c.Check(cmd.Context(), source, seeds, trials(cmd, &f.where, f.workers, f.out))
 		if err != nil {
 			return nil, nil, err
 		}

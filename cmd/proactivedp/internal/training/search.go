@@ -19,7 +19,6 @@ import (
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
-	"proactivedp/train/pool"
 )
 
 type searchFlags struct {
@@ -170,7 +169,7 @@ func (f *searchFlags) chooseHead(cmd *cobra.Command, source *train.Source) error
 	base.Model, base.FeatureMap = given.Model, given.Features
 	base.Sampling, base.Batches, base.Runner, base.TimeScale, base.Adapt = plain.Sampling, 0, plain.Runner, 0, 0
 	head, compared, err := chooseHead(cmd, base, heads, epsilon, propose.Options{Data: source, Probe: source, Probing: probing,
-		Trials: pool.Options{Workers: f.options.Workers, Progress: f.options.Progress, Memory: f.options.Memory}})
+		Trials: trials(cmd, &f.where, f.options.Workers, "")})
 	if err != nil {
 		return err
 	}

@@ -34,8 +34,7 @@ type trainFlags struct {
 }
 
 func newTrainFlags() trainFlags {
-	return trainFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, perf: sim.Perf{Workers: runtime.GOMAXPROCS(0)},
-		curve: curveFlags{drawing: newDrawingFlags()}}
+	return trainFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, perf: sim.Perf{Workers: runtime.GOMAXPROCS(0)}}
 }
 
 func newTrain() *cobra.Command {

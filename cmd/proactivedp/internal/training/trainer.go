@@ -128,7 +128,7 @@ func (f *proposeFlags) proposeTrainer(cmd *cobra.Command) error {
 		return err
 	}
 	var answer *propose.TrainerReport
-	err = f.inFolder(func() (err error) {
+	err = inFolder(f.out, func() (err error) {
 		answer, err = propose.ForTrainer(cmd.Context(), r, cmd.ErrOrStderr(), t.Public)
 		return err
 	})

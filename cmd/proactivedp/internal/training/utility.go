@@ -21,11 +21,11 @@ type utilityFlags struct {
 	spec    pool.UtilitySpec
 	clips   []float64
 	out     string
-	drawing *drawingFlags
+	drawing drawingFlags
 }
 
 func newUtility() *cobra.Command {
-	f := utilityFlags{drawing: newDrawingFlags()}
+	var f utilityFlags
 	f.spec, f.clips = experiments.PaperUtilitySpec("", "")
 	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
@@ -89,12 +89,8 @@ func (f *utilityFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if f.out != "" {
-		drawing, err := f.drawing.drawing(cmd)
-		if err != nil {
-			return err
-		}
-		command := utilityCommand(f.spec, f.clips) + f.where.Own.Text() + drawingText(drawing)
-		if err := r.Write(f.out, command, drawing, source, time.Since(start)); err != nil {
+		command := utilityCommand(f.spec, f.clips) + f.where.Own.Text() + drawingText(f.drawing.Drawing)
+		if err := r.Write(f.out, command, f.drawing.Drawing, source, time.Since(start)); err != nil {
 			return err
 		}
 	}
