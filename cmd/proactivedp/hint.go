@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -124,15 +123,5 @@ func unkept(cmd *cobra.Command) string {
 	if cli.AnyChanged(cmd, "resume") {
 		names = append(names, "data") // the data are no longer where the checkpoint says
 	}
-	var text strings.Builder
-	for _, name := range names {
-		switch f := cmd.Flags().Lookup(name); {
-		case !f.Changed || f.Value.String() == "false":
-		case f.Value.Type() == "bool":
-			text.WriteString(" --" + name)
-		default:
-			text.WriteString(" --" + name + " " + message.Word(f.Value.String()))
-		}
-	}
-	return text.String()
+	return cli.GivenText(cmd, names...)
 }

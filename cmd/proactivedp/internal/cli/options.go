@@ -95,6 +95,21 @@ func FlagGiven(cmd *cobra.Command, names ...string) string {
 	return names[max(0, slices.IndexFunc(names, cmd.Flags().Changed))]
 }
 
+// GivenText returns those of the named flags that were given, as text for a command line, each with a blank before it.
+func GivenText(cmd *cobra.Command, names ...string) string {
+	var text strings.Builder
+	for _, name := range names {
+		switch f := cmd.Flags().Lookup(name); {
+		case f == nil || !f.Changed || f.Value.String() == "false":
+		case f.Value.Type() == "bool":
+			text.WriteString(" --" + name)
+		default:
+			text.WriteString(" --" + name + " " + message.Word(f.Value.String()))
+		}
+	}
+	return text.String()
+}
+
 // CheckWorkers returns an error if n is not a possible number of goroutines.
 func CheckWorkers(n int) error {
 	if n < 1 {

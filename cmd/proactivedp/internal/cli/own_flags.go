@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,6 @@ import (
 	"proactivedp/data/table"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/memory"
-	"proactivedp/internal/message"
 	"proactivedp/internal/numpy"
 	"proactivedp/rng"
 	"proactivedp/train"
@@ -290,39 +288,8 @@ func (o *OwnFlags) checkPersons(cmd *cobra.Command, s train.Spec, name string) e
 	return nil
 }
 
-// Text returns the flags that the user gave as text for a command line, each with a blank before it.
-func (o *OwnFlags) Text() string {
-	text := ""
-	line := ""
-	if o.Form.HeaderLine > 0 {
-		line = strconv.Itoa(o.Form.HeaderLine)
-	}
-	for i, value := range []string{o.LabelColumn, o.LabelMap, o.normalise, o.test, o.columns, string(o.outside), line,
-		o.Form.Numbers} {
-		if value != "" {
-			text += " --" + OwnFlagNames[i] + " " + message.Word(value)
-		}
-	}
-	if o.target != "" {
-		text += " --" + TargetFlag + " " + message.Word(o.target)
-	}
-	if o.Form.NoHeader {
-		text += " --no-header"
-	}
-	if o.Form.ZeroBased {
-		text += " --zero-based"
-	}
-	if o.Form.Arrays != "" {
-		text += " --" + arraysFlag + " " + message.Word(o.Form.Arrays)
-	}
-	if o.Form.Image != "" {
-		text += " --" + imageFlag + " " + o.Form.Image
-	}
-	if o.person != "" {
-		text += " --" + personFlag + " " + message.Word(o.person)
-	}
-	return text
-}
+// OwnText returns the flags about a user's own file that were given to cmd, as GivenText does.
+func OwnText(cmd *cobra.Command) string { return GivenText(cmd, append(OwnFlagNames, TargetFlag)...) }
 
 // labels returns the label map, the labels of the run, or nil if there are neither.
 func (o *OwnFlags) labels() (*data.Labels, error) {

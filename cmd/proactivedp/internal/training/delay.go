@@ -146,7 +146,7 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 	drawing := f.drawing.check(cmd, o.Out)
 	o.Drawing = f.drawing.Drawing
 	o.Command = func(s experiments.DelaySpec) string {
-		return delayCommand(s) + f.where.Own.Text() + drawingText(o.Drawing)
+		return delayCommand(s) + cli.OwnText(cmd) + drawingText(o.Drawing)
 	}
 	errs := []error{clock, checkTrain(cmd, *t, f.spec.Validate(), o.Workers), drawing,
 		cli.Refuse(cmd, "is not for this command: list delays in --delays", "delay"),

@@ -293,7 +293,7 @@ func (f *figuresFlags) ownFigures(cmd *cobra.Command) ([]experiments.Figure, err
 	o.Load = func(context.Context, string) (*data.Dataset, error) { return d, nil }
 	o.Command = func(experiments.Figure, bool) string {
 		all := experiments.Figure{Sizes: true, Equal: true} // one command makes all of these figures
-		return figureCommand(all, false, *o) + f.own.text(&f.where)
+		return figureCommand(all, false, *o) + f.own.text(cmd)
 	}
 	return figures, nil
 }

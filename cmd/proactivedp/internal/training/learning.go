@@ -70,7 +70,7 @@ func (c *curveFlags) run(
 		}
 		spec := spec
 		spec.TargetEpsilon = 0 // σ already follows from it
-		command := trainCommand(spec) + where.Own.Text() + fmt.Sprintf(" --seeds %d", c.seeds) + drawingText(c.drawing.Drawing)
+		command := trainCommand(spec) + cli.OwnText(cmd) + fmt.Sprintf(" --seeds %d", c.seeds) + drawingText(c.drawing.Drawing)
 		return l.Write(c.out, command, c.drawing.Drawing)
 	})
 	if err != nil {

@@ -168,10 +168,10 @@ func (o *ownFigures) seedsOf(out, name string) int {
 	return m.Seeds
 }
 
-func (o *ownFigures) text(where *cli.DataFlags) string {
+func (o *ownFigures) text(cmd *cobra.Command) string {
 	usual := cli.Repeatable(cli.OwnUsual(pool.Train)(o.spec.Model, o.spec.Data))
 	text := " --data " + message.Word(o.spec.Data) + " --model " + o.spec.Model +
-		" --public" + cli.FlagsText(o.spec, usual, "data", "model", "noise-multiplier") + where.Own.Text()
+		" --public" + cli.FlagsText(o.spec, usual, "data", "model", "noise-multiplier") + cli.OwnText(cmd)
 	if !slices.Equal(o.epsilons, experiments.OwnEpsilons) {
 		text += " --epsilons " + listText(o.epsilons)
 	}

@@ -209,7 +209,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 		if o.Probe != o.Data {
 			sources = append(sources, o.Probe)
 		}
-		command := proposeCommand(f.request, f.probe, f.against) + f.where.Own.Text() + drawingText(f.drawing.Drawing)
+		command := proposeCommand(f.request, f.probe, f.against) + cli.OwnText(cmd) + drawingText(f.drawing.Drawing)
 		if err := answer.Write(f.out, command, f.drawing.Drawing, sources, time.Since(start)); err != nil {
 			return err
 		}

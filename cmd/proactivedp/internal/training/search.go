@@ -115,7 +115,7 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	cli.SayWithoutNoise(cmd, f.spec.Train.Data, f.spec.Sigmas...)
-	own := f.where.Own.Text() // flags without which the same file would be read differently
+	own := cli.OwnText(cmd) // flags without which the same file would be read differently
 	o.Command = func(s experiments.SearchSpec) string { return searchCommand(s) + own }
 	o.TrainCommand = func(s train.Spec) string { return trainCommand(s) + own }
 	if o.Elsewhere, err = f.sweep.Open(cmd); err != nil {

@@ -89,7 +89,7 @@ func (f *utilityFlags) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if f.out != "" {
-		command := utilityCommand(f.spec, f.clips) + f.where.Own.Text() + drawingText(f.drawing.Drawing)
+		command := utilityCommand(f.spec, f.clips) + cli.OwnText(cmd) + drawingText(f.drawing.Drawing)
 		if err := r.Write(f.out, command, f.drawing.Drawing, source, time.Since(start)); err != nil {
 			return err
 		}
