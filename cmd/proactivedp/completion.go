@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/answer"
+	"proactivedp/audit"
 	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/privacy"
@@ -40,13 +41,13 @@ func completions() map[string]cobra.CompletionFunc {
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
 		"init":         filesOf("npz", "safetensors"),
 		"precision":    oneOf(train.Precisions()...),
-		"schedule":     oneOf(names(sim.Decays())...),
+		"schedule":     oneOf(cli.Names(sim.Decays())...),
 		"average":      oneOf("none", "ema:", "tail:"),
 		"metric":       oneOf(models.MetricNames()...),
-		"sampling":     oneOf(names(dp.Samplings())...),
+		"sampling":     oneOf(cli.Names(dp.Samplings())...),
 		"features":     oneOf(hog.Prefix, scatter.Name),
 		"split":        oneOf(train.RecordSplit, train.ShuffledSplit),
-		"adjacency":    oneOf(names(dp.Adjacencies())...),
+		"adjacency":    oneOf(cli.Names(dp.Adjacencies())...),
 		"runner":       oneOf(train.VirtualRunner, train.HogwildRunner),
 		"delay":        oneOf(delays...),
 		"delays":       listOf("0", "1", "unlimited", "sqrt"),
@@ -62,7 +63,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"font":          oneOf(plots.Fonts...),
 		"width":         oneOf("3.25in", "8.5cm"),
 		"address":       oneOf("127.0.0.1:8321", "127.0.0.1:0"),
-		"fault":         oneOf(privacy.FaultNames()...),
+		"fault":         oneOf(cli.Names(audit.Faults())...),
 		"memory":        oneOf("1GiB", "4GiB", "16GiB"),
 		"strategy":      oneOf(string(auto.Paper), string(auto.PaperTarget), string(auto.Tight), string(auto.Default)),
 		"probe":         probes,
@@ -214,15 +215,6 @@ func probes(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion
 		names = append(names, "private")
 	}
 	return oneOf(append(names, cli.AllDataNames()...)...)(cmd, args, typed)
-}
-
-// scheduleNames lists the schedules of the step size.
-func names[T ~string](of []T) []string {
-	all := make([]string, len(of))
-	for i, v := range of {
-		all[i] = string(v)
-	}
-	return all
 }
 
 // formats offers the formats of models, of pictures or of code.

@@ -16,6 +16,15 @@ func Arguments(names func() []string) cobra.CompletionFunc {
 	}
 }
 
+// Names returns values that are names, such as those of accountants, as texts.
+func Names[T ~string](values []T) []string {
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = string(v)
+	}
+	return names
+}
+
 func Beginning(word string, values []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, word) })
 }

@@ -23,11 +23,7 @@ type OutputFlags struct {
 
 // FormatNames returns the values that the flag --format accepts.
 func FormatNames() []string {
-	names := []string{jsonFormat}
-	for _, f := range append(libraries.Formats(), libraries.Records()...) {
-		names = append(names, string(f))
-	}
-	return names
+	return append([]string{jsonFormat}, Names(append(libraries.Formats(), libraries.Records()...))...)
 }
 
 const jsonFormat = "json"

@@ -83,7 +83,7 @@ if it does not find a planted fault.
 func (f *auditFlags) add(cmd *cobra.Command) {
 	f.workers.Add(cmd)
 	fs, o := cmd.Flags(), &f.options
-	fs.StringVar((*string)(&o.Fault), "fault", string(o.Fault), "one of "+strings.Join(FaultNames(), ", "))
+	fs.StringVar((*string)(&o.Fault), "fault", string(o.Fault), "one of "+strings.Join(cli.Names(audit.Faults()), ", "))
 	fs.Float64Var(&o.FaultSize, "fault-size", 0,
 		"size of the fault, if it has one (default: the size in the list above)")
 	fs.StringVar((*string)(&o.Runner), "runner", string(o.Runner),
@@ -197,13 +197,4 @@ func faultTable() string {
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// FaultNames returns the names of the faults that an audit can plant.
-func FaultNames() []string {
-	var names []string
-	for _, f := range audit.Faults() {
-		names = append(names, string(f))
-	}
-	return names
 }
