@@ -32,11 +32,7 @@ type DataFlags struct {
 // AddWithin adds the flags --data-dir, --cache and --memory to cmd.
 func (f *DataFlags) AddWithin(cmd *cobra.Command) {
 	f.Add(cmd)
-	f.addCache(cmd)
 	f.Memory.Add(cmd)
-}
-
-func (f *DataFlags) addCache(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.cache, "cache", "",
 		"`folder` that keeps the features of --features scatter, 16 KB for an image of 28×28 pixels and 31 KB for one of 3×32×32; those of "+
 			"your own file are a copy of private data (default: the user's cache for a public set, and none for your own file)")

@@ -68,11 +68,6 @@ func (k *keepFlags) fits(s train.Spec) error {
 	return s.CanKeep()
 }
 
-// keep returns how the run keeps checkpoints. It resumes the checkpoint from, unless from is nil.
-func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
-	return train.Keep{Path: k.path, Every: k.every, Key: k.key, From: from}
-}
-
 // goOn resumes the run of a checkpoint and prints its report.
 func (f *trainFlags) goOn(cmd *cobra.Command) error {
 	from, err := train.OpenCheckpoint(f.keep.resume, f.keep.key)

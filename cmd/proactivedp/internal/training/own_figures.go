@@ -24,10 +24,9 @@ import (
 
 // ownFigures are the flags for figures of a user's file.
 type ownFigures struct {
-	flags    cli.TrainFlags
-	public   bool       // --public: the records may be looked at without noise
-	spec     train.Spec // the training that the figures show
-	epsilons []float64  // for the ε sweep
+	flags    cli.TrainFlags // of the training that the figures show
+	public   bool           // --public: the records may be looked at without noise
+	epsilons []float64      // for the ε sweep
 }
 
 // ownFigureFlags are the flags of the trainings, by name.
@@ -92,7 +91,6 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 		return nil, nil, err
 	}
 	o.flags.OwnModel(cmd, d)
-	o.spec = o.flags.Spec
 	name := o.name(out)
 	if redraw {
 		seeds = cmp.Or(o.seedsOf(out, name), o.seedsOf(out, "own-"+name), seeds)
@@ -103,12 +101,11 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 	if err := o.flags.ChooseOwn(cmd, source, seeds, open); err != nil {
 		return nil, nil, err
 	}
-	o.spec = o.flags.Spec
-	p, err := source.Prepare(o.spec)
+	p, err := source.Prepare(o.flags.Spec)
 	if err != nil {
 		return nil, nil, cli.Usage(err)
 	}
-	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, p.Config.Mechanism.DatasetSize, seeds, o.epsilons, name)
+	figures, err := experiments.OwnFigures(cmd.Context(), source, o.flags.Spec, p.Config.Mechanism.DatasetSize, seeds, o.epsilons, name)
 	return figures, d, err
 }
 
@@ -116,7 +113,7 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 // letters and digits of every alphabet, and no hyphen at its ends. If the folder out has figures of
 // another file with this name, a number is appended.
 func (o *ownFigures) name(out string) string {
-	base := filepath.Base(o.spec.Data)
+	base := filepath.Base(o.flags.Spec.Data)
 	base, _, _ = strings.Cut(base, ".")
 	readable := func(text string) string {
 		return strings.Trim(strings.Map(func(c rune) rune {
@@ -126,13 +123,13 @@ func (o *ownFigures) name(out string) string {
 			return '-'
 		}, text), "-")
 	}
-	stem, model := cmp.Or(readable(base), "data"), readable(o.spec.Model)
+	stem, model := cmp.Or(readable(base), "data"), readable(o.flags.Spec.Model)
 	for n := 1; ; n++ {
 		name := stem + "-" + model
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d-%s", stem, n, model)
 		}
-		if m, is := readMade(out, name); !is || m.of(o.spec.Data) {
+		if m, is := readMade(out, name); !is || m.of(o.flags.Spec.Data) {
 			return name
 		}
 	}
@@ -162,16 +159,17 @@ func (m made) of(data string) bool {
 // this file.
 func (o *ownFigures) seedsOf(out, name string) int {
 	m, is := readMade(out, name)
-	if !is || !m.of(o.spec.Data) || experiments.CheckSeeds(m.Seeds) != nil {
+	if !is || !m.of(o.flags.Spec.Data) || experiments.CheckSeeds(m.Seeds) != nil {
 		return 0
 	}
 	return m.Seeds
 }
 
 func (o *ownFigures) text(cmd *cobra.Command) string {
-	usual := cli.Repeatable(cli.OwnUsual(pool.Train)(o.spec.Model, o.spec.Data))
-	text := " --data " + message.Word(o.spec.Data) + " --model " + o.spec.Model +
-		" --public" + cli.FlagsText(o.spec, usual, "data", "model", "noise-multiplier") + cli.OwnText(cmd)
+	spec := o.flags.Spec
+	usual := cli.Repeatable(cli.OwnUsual(pool.Train)(spec.Model, spec.Data))
+	text := " --data " + message.Word(spec.Data) + " --model " + spec.Model +
+		" --public" + cli.FlagsText(spec, usual, "data", "model", "noise-multiplier") + cli.OwnText(cmd)
 	if !slices.Equal(o.epsilons, experiments.OwnEpsilons) {
 		text += " --epsilons " + listText(o.epsilons)
 	}

@@ -372,7 +372,8 @@ func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.C
 			"processor time")
 	}
 	r, err := f.trace.run(cmd, p, func() (*train.Report, error) {
-		return p.TrainKept(cmd.Context(), f.perf, cmd.ErrOrStderr(), f.keep.keep(from))
+		keep := train.Keep{Path: f.keep.path, Every: f.keep.every, Key: f.keep.key, From: from}
+		return p.TrainKept(cmd.Context(), f.perf, cmd.ErrOrStderr(), keep)
 	})
 	if r == nil {
 		return err

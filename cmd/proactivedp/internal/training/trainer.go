@@ -2,7 +2,6 @@ package training
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -235,8 +234,7 @@ func (f *autoFlags) trainOnce(cmd *cobra.Command, t *trainer.Trainer, r propose.
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(append(text, t.Digest()...))
-	key := hex.EncodeToString(sum[:])
+	key := fmt.Sprintf("%x", sha256.Sum256(append(text, t.Digest()...)))
 	ledger, err := trainer.ReadLedger(f.dir)
 	if err != nil {
 		return nil, err
