@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -15,37 +16,32 @@ import (
 // helpWidth is the width, in columns, to which the help of flags is wrapped.
 const helpWidth = 88
 
-// commandGroups are the groups in which commands are listed, with their titles. groupCommands puts
-// the commands into them.
-var commandGroups = []*cobra.Group{
-	{ID: "privacy", Title: "Privacy:"},
-	{ID: "training", Title: "Training and its accuracy:"},
-	{ID: "machines", Title: "Several machines:"},
-	{ID: "paper", Title: "The paper:"},
-	{ID: "program", Title: "Data and program:"},
-	{ID: "topics", Title: "More help:"},
+// commandGroups are the groups in which commands are listed, by their titles. otherCommands is that of all commands
+// that no group lists.
+var commandGroups = []struct{ title, commands string }{
+	{"Privacy:", "plan account calibrate tradeoff audit page serve ask"},
+	{"Training and its accuracy:", "propose train delay utility search auto"},
+	{"Several machines:", "worker host join status expel keys"},
+	{"The paper:", "figures tables"},
+	{otherCommands, ""},
+	{"More help:", "rounds"},
 }
 
+const otherCommands = "Data and program:"
+
 func groupCommands(root *cobra.Command) {
-	root.AddGroup(commandGroups...)
-	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "plan", "account", "calibrate", "tradeoff", "audit", "page", "serve", "ask":
-			c.GroupID = "privacy"
-		case "propose", "train", "delay", "utility", "search", "auto":
-			c.GroupID = "training"
-		case "worker", "host", "join", "status", "expel", "keys":
-			c.GroupID = "machines"
-		case "figures", "tables":
-			c.GroupID = "paper"
-		case "rounds":
-			c.GroupID = "topics"
-		default:
-			c.GroupID = "program"
+	of := map[string]string{}
+	for _, group := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for name := range strings.FieldsSeq(group.commands) {
+			of[name] = group.title
 		}
 	}
-	root.SetHelpCommandGroupID("program")
-	root.SetCompletionCommandGroupID("program")
+	for _, c := range root.Commands() {
+		c.GroupID = cmp.Or(of[c.Name()], otherCommands)
+	}
+	root.SetHelpCommandGroupID(otherCommands)
+	root.SetCompletionCommandGroupID(otherCommands)
 }
 
 // manyFlags is the largest number of flags that --help lists. For a command with more flags it
@@ -111,33 +107,20 @@ func shown(flags *pflag.FlagSet) int {
 }
 
 // flagGroups are the groups in which --help-all lists flags. Flags without a group are listed last.
-var flagGroups = []struct {
-	title string
-	flags []string
-}{
-	{"Data and clients", []string{"data", "data-dir", "cache", "clients", "clients-file", "partition", "split", "holdout", "fold"}},
-	{"Your own file", []string{"label-column", "label-map", "columns", "normalise", "bounds",
-		"out-of-bounds", "no-header", "header-line", "number-format", "zero-based", "arrays",
-		"image", "person", "at-most", "test"}},
-	{"Model and steps", []string{
-		"model", "models", "batch-size", "sizes", "steps", "epochs", "grad-computations", "scale", "proxy",
-		"learning-rate", "eta0", "beta", "schedule", "features", "input-scale", "lambda", "momentum", "average", "precision", "init", "clipping",
-	}},
-	{"Privacy", []string{
-		"n", "noise-multiplier", "max-grad-norm", "target-epsilon", "epsilons", "target-accuracy", "delta", "sampling",
-		"adjacency", "method", "draws", "theta", "shared", "root", "run", "exact",
-	}},
-	{"Several legs", []string{"after", "fixed-beforehand", "record", "budget", "orders"}},
-	{"Asynchrony", []string{"runner", "delay", "delays", "adapt"}},
-	{"The clock", []string{
-		"compute-time", "latency", "speeds", "loss", "resend", "duplicate", "churn", "time-scale",
-	}},
-	{"Several machines", []string{
-		"workers-at", "listen", "dir", "broker", "creds", "keys", "key", "sync", "expel-after", "metrics", "log-json",
-		"event-log",
-	}},
-	{"Randomness", []string{"seed", "seeds", "seed-from-os"}},
-	{"Pictures", []string{"format", "bare", "width", "font", "font-size", "dpi"}},
+var flagGroups = []struct{ title, flags string }{
+	{"Data and clients", "data data-dir cache clients clients-file partition split holdout fold"},
+	{"Your own file", "label-column label-map columns normalise bounds out-of-bounds no-header header-line number-format " +
+		"zero-based arrays image person at-most test"},
+	{"Model and steps", "model models batch-size sizes steps epochs grad-computations scale proxy learning-rate eta0 beta " +
+		"schedule features input-scale lambda momentum average precision init clipping"},
+	{"Privacy", "n noise-multiplier max-grad-norm target-epsilon epsilons target-accuracy delta sampling adjacency method " +
+		"draws theta shared root run exact"},
+	{"Several legs", "after fixed-beforehand record budget orders"},
+	{"Asynchrony", "runner delay delays adapt"},
+	{"The clock", "compute-time latency speeds loss resend duplicate churn time-scale"},
+	{"Several machines", "workers-at listen dir broker creds keys key sync expel-after metrics log-json event-log"},
+	{"Randomness", "seed seeds seed-from-os"},
+	{"Pictures", "format bare width font font-size dpi"},
 }
 
 // writeUsage writes how a command is called: its examples, commands and flags.
@@ -191,35 +174,35 @@ func listFlags(w io.Writer, cmd *cobra.Command) {
 		return
 	}
 	if !flags.Changed("help-all") {
-		few := pflag.NewFlagSet("", pflag.ContinueOnError)
+		few := pick(flags, strings.Fields(shortHelp[cmd.Name()]))
 		few.SortFlags = false
-		for name := range strings.FieldsSeq(shortHelp[cmd.Name()]) {
-			if f := flags.Lookup(name); f != nil {
-				few.AddFlag(f)
-			}
-		}
 		write("Flags", few)
 		fmt.Fprintf(w, "\n%s --help-all lists all %d flags.\n", cmd.CommandPath(), shown(flags))
 		return
 	}
-	left := pflag.NewFlagSet("", pflag.ContinueOnError)
-	groups := make([]*pflag.FlagSet, len(flagGroups))
-	for i := range groups {
-		groups[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
+	var grouped, left []string
+	for _, group := range flagGroups {
+		names := strings.Fields(group.flags)
+		write(group.title, pick(flags, names))
+		grouped = append(grouped, names...)
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
-		at := left
-		for i, group := range flagGroups {
-			if slices.Contains(group.flags, f.Name) {
-				at = groups[i]
-			}
+		if !slices.Contains(grouped, f.Name) {
+			left = append(left, f.Name)
 		}
-		at.AddFlag(f)
 	})
-	for i, group := range flagGroups {
-		write(group.title, groups[i])
+	write("Running and output", pick(flags, left))
+}
+
+// pick returns the flags with the names. Flags that do not exist are skipped.
+func pick(flags *pflag.FlagSet, names []string) *pflag.FlagSet {
+	picked := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, name := range names {
+		if f := flags.Lookup(name); f != nil {
+			picked.AddFlag(f)
+		}
 	}
-	write("Running and output", left)
+	return picked
 }
 
 // refuseUnknown makes the commands that cobra adds refuse unknown arguments, as all others do.
