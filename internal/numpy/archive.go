@@ -151,26 +151,18 @@ func (p *parser) pairs(a *archive) (train, test pair, err error) {
 	named := func(x, y string, ends ...string) pair {
 		of, err := a.pair(!p.Unlabelled, ends...)
 		errs = append(errs, err)
-		of.given = x != ""
-		for _, f := range []struct {
-			name string
-			file **zip.File
-		}{{x, &of.x}, {y, &of.y}} {
-			if f.name == "" || f.file == &of.y && p.Unlabelled {
-				continue
+		if of.given = x != ""; of.given {
+			if of.x = a.named(x); of.x == nil {
+				errs = append(errs, a.fault("no array %.40q; there %s", x, a.list()))
 			}
-			if f.file == &of.y && isFile(f.name) { // see addPart
-				of.y = nil
-				continue
-			}
-			at := slices.IndexFunc(a.files, func(m *zip.File) bool { return arrayName(m) == f.name })
-			switch {
-			case at >= 0:
-				*f.file = a.files[at]
-			case f.file == &of.y:
-				errs = append(errs, a.fault("%w: no array %.40q; there %s", ErrNoLabels, f.name, a.list()))
-			default:
-				errs = append(errs, a.fault("no array %.40q; there %s", f.name, a.list()))
+		}
+		switch {
+		case y == "" || p.Unlabelled:
+		case isFile(y): // see addPart
+			of.y = nil
+		default:
+			if of.y = a.named(y); of.y == nil {
+				errs = append(errs, a.fault("%w: no array %.40q; there %s", ErrNoLabels, y, a.list()))
 			}
 		}
 		return of
@@ -251,6 +243,14 @@ func (a *archive) fault(format string, args ...any) error {
 	return fmt.Errorf("%s: "+format, append([]any{a.path}, args...)...)
 }
 
+// named returns the array with this name, or nil.
+func (a *archive) named(name string) *zip.File {
+	if at := slices.IndexFunc(a.files, func(f *zip.File) bool { return arrayName(f) == name }); at >= 0 {
+		return a.files[at]
+	}
+	return nil
+}
+
 // find returns the only array that has one of the names with one of the endings, or nil if there is
 // none.
 func (a *archive) find(names []string, ends ...string) (*zip.File, error) {
@@ -277,9 +277,7 @@ func (a *archive) find(names []string, ends ...string) (*zip.File, error) {
 
 // isSparse reports whether the archive is a matrix from scipy.sparse.save_npz.
 func (a *archive) isSparse() bool {
-	has := func(name string) bool {
-		return slices.ContainsFunc(a.files, func(f *zip.File) bool { return arrayName(f) == name })
-	}
+	has := func(name string) bool { return a.named(name) != nil }
 	return has("format") && has("shape") && has("data") && (has("indptr") || has("row") || has("offsets"))
 }
 

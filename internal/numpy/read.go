@@ -65,28 +65,23 @@ func readArchive(f *os.File, size int64, want []Array) error {
 		return err
 	}
 	for _, of := range want {
-		for _, z := range archive.files {
-			if arrayName(z) != of.Name {
-				continue
-			}
-			a, err := archive.array(z)
-			if err != nil {
-				return err
-			}
-			if err := checkShape(f.Name(), of, a.shape); err != nil {
-				return err
-			}
-			if !a.floats() {
-				return a.fault("type %s, must be floating point", a.kind.text)
-			}
-			rows := form{features: a.shape[len(a.shape)-1], strides: make([]int, len(a.shape))}
-			for i, step := len(a.shape)-1, 1; i >= 0; i-- {
-				rows.strides[i] = step
-				step *= a.shape[i]
-			}
-			if err := a.numbers(rows, false, of.Values); err != nil {
-				return err
-			}
+		a, err := archive.array(archive.named(of.Name))
+		if err != nil {
+			return err
+		}
+		if err := checkShape(f.Name(), of, a.shape); err != nil {
+			return err
+		}
+		if !a.floats() {
+			return a.fault("type %s, must be floating point", a.kind.text)
+		}
+		rows := form{features: a.shape[len(a.shape)-1], strides: make([]int, len(a.shape))}
+		for i, step := len(a.shape)-1, 1; i >= 0; i-- {
+			rows.strides[i] = step
+			step *= a.shape[i]
+		}
+		if err := a.numbers(rows, false, of.Values); err != nil {
+			return err
 		}
 	}
 	return nil
