@@ -19,25 +19,23 @@ const (
 
 // label stores a row's label as it is in the file. finish turns it into a class.
 func (p *parser) label(text []byte, at int) error {
-	if t := p.set.Targets; t != nil {
-		var scaled float32
+	t, scaled := p.set.Targets, float32(0)
+	if t != nil && !p.Unlabelled {
 		var err error
-		if !p.blind {
-			scaled, err = t.Bounds.Parse(string(text))
-		}
-		if err != nil {
+		if scaled, err = t.Bounds.Parse(string(text)); err != nil {
 			return p.fault(at, "the %w", err)
 		}
-		t.Value, p.set.Label = append(t.Value, scaled), append(p.set.Label, 0)
-		return nil
 	}
-	if p.blind {
+	if t != nil {
+		t.Value = append(t.Value, scaled)
+	}
+	if t != nil || p.Unlabelled {
 		p.set.Label = append(p.set.Label, 0)
 		return nil
 	}
-	if p.given != nil {
-		class, err := p.given.Class(string(text))
-		if err == nil && unpack.IsEntry(text) && !p.given.Lists(string(text)) {
+	if p.Labels != nil {
+		class, err := p.Labels.Class(string(text))
+		if err == nil && unpack.IsEntry(text) && !p.Labels.Lists(string(text)) {
 			return p.fault(at, "label missing: the line starts with an entry index:value") // though * stands for all labels
 		}
 		if err != nil && bytes.ContainsAny(text, ",;:") {

@@ -22,6 +22,7 @@ package libsvm
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -158,7 +159,7 @@ func (p *parser) parseFile() error {
 	}
 	defer f.Close()
 	p.open = f
-	watched, finish := report.Reading(p.progress, f)
+	watched, finish := report.Reading(p.Progress, f)
 	defer finish()
 	in, err := unpacked(p.file, f, watched)
 	if err != nil {
@@ -185,6 +186,7 @@ func unpacked(file string, f *os.File, r io.Reader) (*bufio.Reader, error) {
 }
 
 type parser struct {
+	Options
 	file     string
 	line     int
 	maxIndex int
@@ -193,12 +195,6 @@ type parser struct {
 	width    int // largest index seen
 	set      *data.Dataset
 	labels   []int32 // labels found so far, in order of appearance, at most two; not used if labels are given
-	given    *data.Labels
-	blind    bool // labels are not read
-
-	zeroBased bool // indices count from 0
-	saturate  bool
-	progress  io.Writer
 
 	open  *os.File // the file that is read, or nil
 	kept  int      // number of entries of an earlier file
@@ -210,23 +206,11 @@ type parser struct {
 // newParser returns a parser for the file's rows, into a data set of the given name.
 func newParser(name, file string, o Options) *parser {
 	limit := memory.Given(o.Memory)
-	p := &parser{
-		limit:     limit,
-		left:      limit.Left(),
-		file:      file,
-		maxIndex:  MaxIndex,
-		maxLine:   MaxLine,
-		maxRows:   MaxRows,
-		given:     o.Labels,
-		blind:     o.Unlabelled,
-		progress:  o.Progress,
-		zeroBased: o.ZeroBased, saturate: o.Saturate,
+	return &parser{
+		Options: o, file: file, limit: limit, left: limit.Left(),
+		maxIndex: cmp.Or(o.Features, MaxIndex), maxLine: MaxLine, maxRows: MaxRows,
 		set: &data.Dataset{Name: name, Features: o.Features, Classes: 2, Start: []int{0}},
 	}
-	if o.Features > 0 {
-		p.maxIndex = o.Features
-	}
-	return p
 }
 
 // fault makes an error at byte i of the current line.
@@ -292,7 +276,7 @@ func (p *parser) finish() (*data.Dataset, error) {
 	switch n := len(p.labels); {
 	case d.Len() == 0:
 		return nil, whole("no rows")
-	case d.Targets == nil && p.given == nil && !p.blind && n == 1:
+	case d.Targets == nil && p.Labels == nil && !p.Unlabelled && n == 1:
 		return nil, whole("all %d rows have label %d: %s"+number, d.Len(), p.labels[0], pairs)
 	}
 	if d.Features == 0 {
@@ -300,7 +284,7 @@ func (p *parser) finish() (*data.Dataset, error) {
 			return nil, whole("no entries, so the number of features is not known: give --features")
 		}
 	}
-	if p.given != nil || p.blind || d.Targets != nil {
+	if p.Labels != nil || p.Unlabelled || d.Targets != nil {
 		return d, nil
 	}
 	smaller, larger := min(p.labels[0], p.labels[1]), max(p.labels[0], p.labels[1])

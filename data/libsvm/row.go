@@ -119,7 +119,7 @@ func (p *parser) entry(text []byte, at int) (index int, value float32, err error
 		// Once it is too large, an index stays too large without overflow.
 		index = min(10*index+int(text[i]-'0'), MaxIndex+1)
 	}
-	if p.zeroBased {
+	if p.ZeroBased {
 		index++
 	}
 	if i == 0 || i == len(text) || text[i] != ':' || index < 1 || index > p.maxIndex {
@@ -127,7 +127,7 @@ func (p *parser) entry(text []byte, at int) (index int, value float32, err error
 	}
 	value, ok := decimal.Float32(text[i+1:])
 	if !ok {
-		if value, err = parseFloat(text[i+1:]); err != nil && !(p.saturate && err == errRange) {
+		if value, err = parseFloat(text[i+1:]); err != nil && !(p.Saturate && err == errRange) {
 			return 0, 0, p.fault(at+i+1, "the value %w", err)
 		}
 	}
@@ -136,7 +136,7 @@ func (p *parser) entry(text []byte, at int) (index int, value float32, err error
 
 // shown returns an index as the file has it.
 func (p *parser) shown(index int) int {
-	if p.zeroBased {
+	if p.ZeroBased {
 		return index - 1
 	}
 	return index
