@@ -282,21 +282,12 @@ func (c *Columns) Ignoring(name string) (*Columns, error) {
 	return ParseColumns(strings.TrimRight(text, "\r\n") + "\n" + line.String())
 }
 
-// lists reports whether the list has a line with a column's full name.
-func (c *Columns) lists(name string) bool {
-	if c == nil {
-		return false
-	}
-	_, listed := c.kinds[name]
-	return listed
-}
-
 // of returns the content of a column.
 func (c *Columns) of(name string) column {
+	if k, listed := c.listed(name); listed {
+		return k
+	}
 	if c != nil {
-		if k, listed := c.kinds[name]; listed {
-			return k
-		}
 		for _, pattern := range c.patterns {
 			if fits(pattern, name) {
 				return c.kinds[pattern]

@@ -117,7 +117,7 @@ func (p *parser) checkNames() (errs []error) {
 	first := map[string]int{}
 	for i, name := range p.header {
 		number := strconv.Itoa(i + 1)
-		if name == "" && p.Columns.lists(number) {
+		if _, listed := p.Columns.listed(number); name == "" && listed {
 			name, p.header[i] = number, number
 		}
 		before, twice := first[name]
