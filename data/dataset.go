@@ -238,7 +238,7 @@ func (d *Dataset) hashRow(put *hasher, i int) {
 type hasher struct {
 	h   hash.Hash
 	buf []byte
-	sum []byte // of the last record, see recordHash
+	sum []byte // the last digest
 }
 
 const blockBytes = 1 << 14
@@ -270,4 +270,13 @@ func (p *hasher) bytes(b []byte) {
 func (p *hasher) flush() {
 	p.h.Write(p.buf)
 	p.buf = p.buf[:0]
+}
+
+// digest returns the hash of what write feeds to p, and of nothing before. The next call overwrites it.
+func (p *hasher) digest(write func()) []byte {
+	p.h.Reset()
+	write()
+	p.flush()
+	p.sum = p.h.Sum(p.sum[:0])
+	return p.sum
 }

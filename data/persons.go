@@ -50,15 +50,14 @@ func (s Subset) AtMost(k int, root *rng.Root) (Subset, error) {
 	plain, keyed := hasher{h: sha256.New()}, hasher{h: hmac.New(sha256.New, key[:])}
 	before, of := map[record]uint64{}, map[PersonKey][]ranked{}
 	for at, i := range s.Rows {
-		r := record{s.Data.Person[i], recordKey(s.Data.recordHash(&plain, i))}
-		keyed.h.Reset()
-		keyed.bytes(r.of[:])
-		keyed.bytes(r.content[:])
-		keyed.uint64(before[r])
-		keyed.flush()
-		keyed.sum = keyed.h.Sum(keyed.sum[:0])
+		r := record{s.Data.Person[i], recordKey(plain.digest(func() { s.Data.hashRecord(&plain, i) }))}
+		hash := keyed.digest(func() {
+			keyed.bytes(r.of[:])
+			keyed.bytes(r.content[:])
+			keyed.uint64(before[r])
+		})
 		before[r]++
-		of[r.of] = append(of[r.of], ranked{recordKey(keyed.sum), at})
+		of[r.of] = append(of[r.of], ranked{recordKey(hash), at})
 	}
 	var kept []int
 	for _, records := range of {

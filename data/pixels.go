@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -124,10 +125,7 @@ func (d *Dataset) Pictures(g PixelGrid, r PixelRange) (*Dataset, error) {
 			g.Width, g.Channels)
 	}
 	m := &Images{Channels: g.Channels, Height: g.Height, Width: g.Width, Pixels: make([]byte, d.Len()*size),
-		Mean: make([]float32, g.Channels), Std: make([]float32, g.Channels)}
-	for c := range m.Std {
-		m.Std[c] = 1
-	}
+		Mean: make([]float32, g.Channels), Std: slices.Repeat([]float32{1}, g.Channels)}
 	zero, ok := r.Pixel(0)
 	for i := range d.Len() {
 		row, image := d.Row(i), m.Image(i)

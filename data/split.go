@@ -135,22 +135,19 @@ func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out,
 	put := hasher{h: hmac.New(sha256.New, key[:])}
 	before := map[recordKey]uint64{} // number of earlier copies of a record
 	for _, i := range s.Rows {
-		var hash []byte
-		if s.Data.Person == nil {
-			hash = s.Data.recordHash(&put, i)
-		} else {
-			put.h.Reset()
-			put.bytes(s.Data.Person[i][:])
-			put.sum = put.h.Sum(put.sum[:0])
-			hash = put.sum
-		}
+		hash := put.digest(func() {
+			if s.Data.Person == nil {
+				s.Data.hashRecord(&put, i)
+			} else {
+				put.bytes(s.Data.Person[i][:])
+			}
+		})
 		if first := recordKey(hash); copies && s.Data.Person == nil {
 			if n := before[first]; n > 0 {
-				put.h.Reset()
-				put.bytes(hash)
-				put.uint64(n)
-				put.flush()
-				hash = put.h.Sum(nil)
+				hash = put.digest(func() {
+					put.bytes(hash)
+					put.uint64(n)
+				})
 			}
 			before[first]++
 		}
@@ -183,29 +180,20 @@ func (s Subset) Distinct() (records, copies int) {
 	times := map[recordKey]int{}
 	put := hasher{h: sha256.New()}
 	for _, i := range s.Rows {
-		key := recordKey(s.Data.recordHash(&put, i))
+		key := recordKey(put.digest(func() { s.Data.hashRecord(&put, i) }))
 		times[key]++
 		copies = max(copies, times[key])
 	}
 	return len(times), copies
 }
 
-// recordHash returns the hash of record i, computed with put's hash. The next call overwrites it.
-func (d *Dataset) recordHash(put *hasher, i int32) []byte {
-	put.h.Reset()
-	d.hashRecord(put, int(i))
-	put.flush()
-	put.sum = put.h.Sum(put.sum[:0])
-	return put.sum
-}
-
-func (d *Dataset) hashRecord(put *hasher, i int) {
+func (d *Dataset) hashRecord(put *hasher, i int32) {
 	if d.Images != nil {
 		put.uint32(uint32(d.Label[i]))
-		put.bytes(d.Images.Image(i))
+		put.bytes(d.Images.Image(int(i)))
 		return
 	}
-	d.hashRow(put, i)
+	d.hashRow(put, int(i))
 }
 
 func sequence(n int) []int32 {
