@@ -13,7 +13,6 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/fetch"
-	"proactivedp/data/libsvm"
 	"proactivedp/data/table"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/memory"
@@ -329,10 +328,15 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 			return nil, err
 		}
 	}
-	read := reading{labels, columns, features, o.test, pixels, l}
+	read := Reading{Form: o.Form, Pixels: pixels, Options: table.Options{Label: o.LabelColumn, Labels: labels, Target: o.targets(),
+		Columns: columns, Features: features, Test: o.test, Person: o.person,
+		Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: limit, Progress: l.Progress}}
+	if read.Arrays, err = ArraysOf(o.Form); err != nil {
+		return nil, Usage(err)
+	}
 	mixed := o.test != "" && KindOf(o.test) != kind
 	if mixed {
-		read.test = ""
+		read.Test = ""
 	}
 	d, err := o.file(path, read)
 	if err == nil && mixed {
@@ -398,62 +402,28 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 	return d, nil
 }
 
-// reading says how files are read.
-type reading struct {
-	labels   *data.Labels
-	columns  *table.Columns
-	features int
-	test     string // a second file of the same kind, or ""
-	pixels   data.PixelRange
-	from     fetch.Locator
-}
-
 // file reads a file without normalising it.
-func (o *OwnFlags) file(path string, r reading) (d *data.Dataset, err error) {
-	switch KindOf(path) {
-	case CSVFile:
-		var t table.Options
-		if t, err = TableOptions(o.Form); err != nil {
-			return nil, Usage(err)
-		}
-		t.Target = o.targets()
-		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.LabelColumn, r.labels, r.columns, r.features, r.test, r.from.Memory
-		t.Person = o.person
-		t.Progress = r.from.Progress
-		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0
-		d, err = table.ParseFile(path, t)
-		if errors.Is(err, table.ErrNoNumber) {
-			err = fmt.Errorf("%w\n--columns FILE says what is in columns that are not numbers: CSV with the header "+
-				"column,kind,values and lines such as sex,one-of,F|M|* and weight,number,75|NA, where 75 is what an "+
-				"empty field and NA stand for, day,date,2000-01-31, and id,ignored,", err)
-		}
-	case NumPyFile, ImageFile:
-		n := numpy.Options{Features: r.features, Labels: r.labels, Target: o.targets(), Test: r.test, Pixels: r.pixels, Memory: r.from.Memory,
-			Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0}
-		if o.Form.Arrays != "" {
-			if n.Arrays, err = numpy.ParseArrays(o.Form.Arrays); err != nil {
-				return nil, Usage(err)
-			}
-		}
-		d, err = numpy.ParseFile(path, n)
-	default:
-		d, err = libsvm.ParseFile(path, libsvm.Options{Features: r.features, Labels: r.labels, Target: o.targets(), Test: r.test,
-			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: r.from.Memory, Progress: r.from.Progress})
+func (o *OwnFlags) file(path string, r Reading) (*data.Dataset, error) {
+	d, err := r.File(path)
+	if errors.Is(err, table.ErrNoNumber) {
+		err = fmt.Errorf("%w\n--columns FILE says what is in columns that are not numbers: CSV with the header "+
+			"column,kind,values and lines such as sex,one-of,F|M|* and weight,number,75|NA, where 75 is what an "+
+			"empty field and NA stand for, day,date,2000-01-31, and id,ignored,", err)
 	}
 	if err == nil && o.Form.Image != "" {
-		d, err = Pictures(d, o.Form, r.pixels, r.from.Memory)
+		d, err = Pictures(d, o.Form, r.Pixels, r.Memory)
 	}
 	return d, err
 }
 
 // withTest reads the test set from a file of another kind than that of d, and returns both.
-func (o *OwnFlags) withTest(d *data.Dataset, r reading) (*data.Dataset, error) {
+func (o *OwnFlags) withTest(d *data.Dataset, r Reading) (*data.Dataset, error) {
 	if d.Images != nil && o.Form.Pixels != "" {
 		return nil, Usage(fmt.Errorf("--normalise %s%s is for pixels, and --test = %s must be of the same kind of file as %s",
 			boundsPrefix, o.Form.Pixels, o.test, d.Name))
 	}
-	if r.features = d.Features; d.Images != nil && o.Form.Image == "" {
-		r.features = 0 // the shapes are compared
+	if r.Features = d.Features; d.Images != nil && o.Form.Image == "" {
+		r.Features = 0 // the shapes are compared
 	}
 	test, err := o.file(o.test, r)
 	if err != nil {
@@ -466,7 +436,7 @@ func (o *OwnFlags) withTest(d *data.Dataset, r reading) (*data.Dataset, error) {
 	case !d.Dense() && !test.Dense():
 		size = 8 * int64(len(d.Value)+len(test.Value))
 	}
-	if err := memory.Given(r.from.Memory).Check(size); err != nil {
+	if err := memory.Given(r.Memory).Check(size); err != nil {
 		return nil, fmt.Errorf("--test: %w", err)
 	}
 	if d, err = d.WithTest(test); err != nil {
@@ -512,16 +482,6 @@ func (o *OwnFlags) privately(d *data.Dataset, c *table.Columns, limit int64) (*d
 		d.Note += "; " + also
 	}
 	return d, nil
-}
-
-func TableOptions(form train.FileForm) (table.Options, error) {
-	o := table.Options{NoHeader: form.NoHeader, HeaderLine: form.HeaderLine}
-	if form.Numbers == "" {
-		return o, nil
-	}
-	var err error
-	o.Numbers, err = table.ParseNumbers(form.Numbers)
-	return o, err
 }
 
 // sayUnscaled warns before a budget is spent that columns with large numbers were read without

@@ -38,12 +38,9 @@ func pixelKind(path string, form train.FileForm) (string, error) {
 	if kind != NumPyFile && kind != ImageFile {
 		return string(kind), nil
 	}
-	var arrays numpy.Arrays
-	if form.Arrays != "" {
-		var err error
-		if arrays, err = numpy.ParseArrays(form.Arrays); err != nil {
-			return "", err
-		}
+	arrays, err := ArraysOf(form)
+	if err != nil {
+		return "", err
 	}
 	floats, err := numpy.Floats(path, arrays.Training())
 	if floats {

@@ -14,7 +14,6 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/data/fetch"
-	"proactivedp/data/libsvm"
 	"proactivedp/data/table"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
@@ -234,49 +233,40 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 
 func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.FileForm, kind cli.FileKind,
 	pixels data.PixelRange, l fetch.Locator, kept *table.Kept) (_ *data.Dataset, _ bool, err error) {
-	most := l.Memory
-	scaled := m.Inputs.Mapped != nil || form.Pixels != ""
+	r := cli.Reading{Form: form, Pixels: pixels, Options: table.Options{Labels: labels, Target: m.Inputs.Target,
+		Features: m.Inputs.Features, Unlabelled: f.unlabelled, Saturate: m.Inputs.Mapped != nil || form.Pixels != "",
+		Memory: l.Memory, Progress: l.Progress}}
 	switch kind {
 	case cli.NumPyFile, cli.ImageFile:
-		o := numpy.Options{Labels: labels, Target: m.Inputs.Target, Features: m.Inputs.Features, Unlabelled: f.unlabelled, Pixels: pixels,
-			Saturate: scaled, Memory: most}
-		if form.Arrays != "" {
-			if o.Arrays, err = numpy.ParseArrays(form.Arrays); err != nil {
-				return nil, false, cli.Usage(err)
-			}
-			o.Arrays = o.Arrays.Training()
+		if r.Arrays, err = cli.ArraysOf(form); err != nil {
+			return nil, false, cli.Usage(err)
 		}
-		d, err := numpy.ParseFile(f.data, o)
+		r.Arrays = r.Arrays.Training()
+		d, err := r.File(f.data)
 		if errors.Is(err, numpy.ErrNoLabels) { // an archive may lack labels
-			o.Unlabelled = true
-			d, err = numpy.ParseFile(f.data, o)
+			r.Unlabelled = true
+			d, err = r.File(f.data)
 		}
-		return d, !o.Unlabelled, err
+		return d, !r.Unlabelled, err
 	case cli.CSVFile:
-		o, err := cli.TableOptions(form)
-		if err != nil {
-			return nil, false, fmt.Errorf("the form of the file: %w", err)
-		}
 		if m.Inputs.Kinds != "" {
-			if o.Columns, err = table.ParseColumns(m.Inputs.Kinds); err != nil {
+			if r.Columns, err = table.ParseColumns(m.Inputs.Kinds); err != nil {
 				return nil, false, fmt.Errorf("the model's columns: %w", err)
 			}
 		}
-		o.Target = m.Inputs.Target
-		o.Label, o.Labels, o.Unlabelled, o.Named = f.column, labels, f.column == "", m.Inputs.Columns
-		o.Saturate, o.Memory, o.Progress = scaled, most, l.Progress
+		r.Label, r.Unlabelled, r.Named = f.column, f.column == "", m.Inputs.Columns
+		if r.Named != nil {
+			r.Features = 0 // the names say how many there are
+		}
 		if len(kept.Names) > 0 {
-			o.Kept = kept
+			r.Kept = kept
 		}
-		if o.Named == nil {
-			o.Features = m.Inputs.Features
-		}
-		d, err := table.ParseFile(f.data, o)
+		d, err := r.File(f.data)
 		if name := m.Inputs.LabelColumn; name != "" && name != f.column && errors.Is(err, table.ErrOtherColumns) {
 			// The file may have the column of the labels, which is not needed and may be empty.
-			if without, bad := o.Columns.Ignoring(name); bad == nil {
-				o.Columns = without
-				if again, other := table.ParseFile(f.data, o); !errors.Is(other, table.ErrOtherColumns) {
+			if without, bad := r.Columns.Ignoring(name); bad == nil {
+				r.Columns = without
+				if again, other := r.File(f.data); !errors.Is(other, table.ErrOtherColumns) {
 					d, err = again, other
 				}
 				if err == nil {
@@ -290,8 +280,7 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 		}
 		return d, f.column != "", err
 	}
-	d, err := libsvm.ParseFile(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels, Target: m.Inputs.Target,
-		Unlabelled: f.unlabelled, ZeroBased: form.ZeroBased, Saturate: scaled, Memory: most, Progress: l.Progress})
+	d, err := r.File(f.data)
 	if errors.Is(err, data.ErrLabel) || errors.Is(err, data.ErrTarget) {
 		err = fmt.Errorf("%w (--unlabelled does not read labels)", err)
 	}
