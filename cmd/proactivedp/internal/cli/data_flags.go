@@ -59,11 +59,8 @@ func (f *DataFlags) Add(cmd *cobra.Command) {
 
 // Locator returns where to look for data sets, as the flags say. Messages and progress go to stderr.
 func (f *DataFlags) Locator(cmd *cobra.Command) fetch.Locator {
-	l := fetch.Locator{Dir: f.dir, Memory: int64(f.Memory), Progress: cmd.ErrOrStderr()}
-	if !cmd.Flags().Changed("data-dir") {
-		l.Dir = os.Getenv(DataEnv)
-	}
-	return l
+	return fetch.Locator{Dir: Given(cmd, "data-dir", f.dir, os.Getenv(DataEnv)), Memory: int64(f.Memory),
+		Progress: cmd.ErrOrStderr()}
 }
 
 // Obtainable reports whether data sets come from the cache or a download. If the user names a folder, they come only

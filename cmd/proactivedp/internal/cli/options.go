@@ -18,6 +18,14 @@ func AnyChanged(cmd *cobra.Command, names ...string) bool {
 	return slices.ContainsFunc(names, cmd.Flags().Changed)
 }
 
+// Given returns the value given if the flag with the name was given, and otherwise usual.
+func Given[T any](cmd *cobra.Command, name string, given, usual T) T {
+	if cmd.Flags().Changed(name) {
+		return given
+	}
+	return usual
+}
+
 // RefuseZeros returns an error for each named flag that was given as 0, or with 0 in its list. Other packages take 0
 // to mean that the value was not given. Flags that the command does not have are skipped.
 func RefuseZeros(cmd *cobra.Command, names ...string) error {

@@ -48,13 +48,10 @@ func (f *auditFlags) ofScores(cmd *cobra.Command) error {
 		return f.draw(cmd)
 	}
 	errs := []error{only(cmd, "scores", "delta", "confidence", "guesses", "seed", "out", "json"), cli.RefuseZeros(cmd, "guesses")}
-	o := audit.ScoresOptions{Delta: f.options.Delta, Confidence: f.options.Confidence, Guesses: f.scores.guesses,
-		Seed: f.options.Seed}
+	o := audit.ScoresOptions{Delta: f.options.Delta, Confidence: cli.Given(cmd, "confidence", f.options.Confidence, 0.95),
+		Guesses: f.scores.guesses, Seed: f.options.Seed}
 	if !cmd.Flags().Changed("delta") {
 		errs = append(errs, errors.New("--delta is missing: give the δ of the guarantee that is audited"))
-	}
-	if !cmd.Flags().Changed("confidence") {
-		o.Confidence = 0.95
 	}
 	if err := errors.Join(append(errs, o.Validate())...); err != nil {
 		return cli.Usage(err)

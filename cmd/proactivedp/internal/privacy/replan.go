@@ -151,12 +151,9 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	}
 	past, pastErr := f.legs.after.read(dp.Poisson, "")
 	r := plan.NextRequest{
-		Past: past.Events, Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
+		Past: past.Events, N: cli.Given(cmd, "n", f.req.N, 0), Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
 		Clients: f.req.Clients, Shared: f.req.Shared, Recorded: past.Filter, Late: past.Late,
 		FixedBeforehand: f.legs.fixed, Root: f.req.Root, Notes: past.Notes,
-	}
-	if cmd.Flags().Changed("n") {
-		r.N = f.req.N
 	}
 	if pastErr == nil {
 		pastErr = r.Validate()

@@ -116,7 +116,7 @@ func nameMetric(s *train.Spec) {
 	}
 }
 
-func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
+func (f *autoFlags) clients(cmd *cobra.Command) ([]auto.Client, error) {
 	if f.file != "" {
 		if err := cli.RefuseWith(cmd, "clients-file", "clients", "target-epsilon", "delta", "target-accuracy", "target"); err != nil {
 			return nil, err
@@ -137,9 +137,7 @@ func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
 		wrong, accuracy = errors.Join(wrong, fmt.Errorf("--target is missing, must be given: a value of --metric %s",
 			f.train.Spec.Metric)), []float64{1}
 	}
-	if !cmd.Flags().Changed("clients") {
-		n = max(len(f.epsilon), len(accuracy), len(f.delta), 1)
-	}
+	n := cli.Given(cmd, "clients", f.train.Spec.Clients, max(len(f.epsilon), len(accuracy), len(f.delta), 1))
 	clients, err := auto.NewClients(n, f.epsilon, f.delta, accuracy)
 	return clients, errors.Join(wrong, err)
 }
@@ -381,11 +379,7 @@ func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
 	f.train.DrawExactly(cmd)
 	nameMetric(&f.train.Spec)
 	spec := f.train.Spec
-	n := 1
-	if cmd.Flags().Changed("clients") {
-		n = spec.Clients
-	}
-	wishes, err := f.clients(cmd, n)
+	wishes, err := f.clients(cmd)
 	if spec.Holdout == 0 {
 		spec.Holdout = train.UsualHoldout
 	}

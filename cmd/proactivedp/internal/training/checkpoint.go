@@ -75,10 +75,8 @@ func (f *trainFlags) goOn(cmd *cobra.Command) error {
 		return err
 	}
 	defer from.Close()
-	dataName := from.Spec.Data
-	if cmd.Flags().Changed("data") {
-		dataName = f.train.Spec.Data // the data may have moved: their content is compared
-	}
+	// The data may have moved: their content is compared.
+	dataName := cli.Given(cmd, "data", f.train.Spec.Data, from.Spec.Data)
 	if err := cli.Usage(errors.Join(f.train.Contradict(cmd, from.Spec), cli.CheckData(dataName),
 		cli.CheckWorkers(f.perf.Workers))); err != nil {
 		return err

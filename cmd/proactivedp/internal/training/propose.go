@@ -293,16 +293,9 @@ func (f *proposeFlags) search(cmd *cobra.Command, o propose.Options) (answered, 
 
 func fillUsual(cmd *cobra.Command, r *propose.Request) {
 	usual := propose.DefaultRequest(r.Base, 0)
-	given := cmd.Flags().Changed
-	if !given("seeds") {
-		r.Seeds = usual.Seeds
-	}
-	if !given("steps") {
-		r.Rounds = usual.Rounds
-	}
-	if !given("count") {
-		r.Count = usual.Count
-	}
+	r.Seeds = cli.Given(cmd, "seeds", r.Seeds, usual.Seeds)
+	r.Rounds = cli.Given(cmd, "steps", r.Rounds, usual.Rounds)
+	r.Count = cli.Given(cmd, "count", r.Count, usual.Count)
 }
 
 // answered is the result of a search for settings.

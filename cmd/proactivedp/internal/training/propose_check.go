@@ -34,7 +34,7 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	if err := f.drawing.check(cmd, f.out); err != nil {
 		return cli.Usage(err)
 	}
-	cases, seeds := experiments.PredictionCases(), checkSeeds
+	cases, seeds := experiments.PredictionCases(), cli.Given(cmd, "seeds", f.request.Seeds, checkSeeds)
 	command := "proactivedp propose --check"
 	switch {
 	case cmd.Flags().Changed("count"):
@@ -43,9 +43,6 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	case cmd.Flags().Changed("fresh"):
 		cases = experiments.FreshPredictionCases(f.fresh)
 		command += fmt.Sprintf(" --fresh %d", f.fresh)
-	}
-	if cmd.Flags().Changed("seeds") {
-		seeds = f.request.Seeds
 	}
 	command += " --seeds " + strconv.Itoa(seeds) + drawingText(f.drawing.Drawing)
 	start := time.Now()

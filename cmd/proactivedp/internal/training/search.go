@@ -285,15 +285,10 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 	}
 	spec.Train = f.train.Spec
 	spec.Scale, spec.Proxy, spec.Seeds = given.Scale, given.Proxy, given.Seeds
-	if changed("models") {
-		spec.Models = given.Models
-	}
-	if changed("max-grad-norm") {
-		spec.Clips = given.Clips
-	}
-	if changed("eta0") {
-		spec.Eta0 = given.Eta0
-	}
+	spec.Models = cli.Given(cmd, "models", given.Models, spec.Models)
+	spec.Clips = cli.Given(cmd, "max-grad-norm", given.Clips, spec.Clips)
+	spec.Eta0 = cli.Given(cmd, "eta0", given.Eta0, spec.Eta0)
+	spec.Sigmas = cli.Given(cmd, "noise-multiplier", given.Sigmas, spec.Sigmas)
 	if changed("learning-rate") {
 		if err := f.eta0(cmd); err != nil {
 			return cli.Usage(err)
@@ -303,9 +298,6 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 		spec.Beta = given.Beta
 	} else if decay := sim.Decay(spec.Train.Schedule); decay.Ends() || decay == sim.NoDecay {
 		spec.Beta = []float64{0}
-	}
-	if changed("noise-multiplier") {
-		spec.Sigmas = given.Sigmas
 	}
 	if o.Out == "" {
 		o.Out = filepath.Join("out", "search-"+strings.NewReplacer(":", "-", string(filepath.Separator),

@@ -109,19 +109,10 @@ func (f *trainerFlags) open(cmd *cobra.Command, dir string, r propose.TrainerReq
 func (f *proposeFlags) proposeTrainer(cmd *cobra.Command) error {
 	wrong := f.trainer.check(cmd, "seeds", "count", "out")
 	r := f.trainer.request(f.request.Epsilon, f.train.Spec.Delta, f.target)
-	given := cmd.Flags().Changed
-	if given("steps") {
-		r.Rounds = f.request.Rounds
-	}
-	if given("seeds") {
-		r.Seeds = f.request.Seeds
-	}
-	if given("count") {
-		r.Count = f.request.Count
-	}
-	if given("seed") {
-		r.Seed = f.train.Spec.Seed
-	}
+	r.Rounds = cli.Given(cmd, "steps", f.request.Rounds, r.Rounds)
+	r.Seeds = cli.Given(cmd, "seeds", f.request.Seeds, r.Seeds)
+	r.Count = cli.Given(cmd, "count", f.request.Count, r.Count)
+	r.Seed = cli.Given(cmd, "seed", f.train.Spec.Seed, r.Seed)
 	t, err := f.trainer.open(cmd, f.out, r, wrong)
 	if err != nil {
 		return err
@@ -217,12 +208,8 @@ func (f *autoFlags) trainerTask(cmd *cobra.Command) (propose.TrainerRequest, *tr
 		return values[0]
 	}
 	r := f.trainer.request(one("target-epsilon", f.epsilon), one("delta", f.delta), one("target", f.target))
-	if cmd.Flags().Changed("steps") {
-		r.Rounds = f.steps
-	}
-	if cmd.Flags().Changed("seed") {
-		r.Seed = f.train.Spec.Seed
-	}
+	r.Rounds = cli.Given(cmd, "steps", f.steps, r.Rounds)
+	r.Seed = cli.Given(cmd, "seed", f.train.Spec.Seed, r.Seed)
 	t, err := f.trainer.open(cmd, f.dir, r, wrong)
 	return r, t, err
 }

@@ -131,15 +131,9 @@ func usualOfUtility(model, dataset string) (pool.UtilitySpec, []float64) {
 func (f *utilityFlags) fill(cmd *cobra.Command) error {
 	if err := f.train.Fill(cmd, func(model, dataset string) train.Spec {
 		paper, clips := usualOfUtility(model, dataset)
-		if !cmd.Flags().Changed("max-grad-norm") {
-			f.clips = clips
-		}
-		if !cmd.Flags().Changed("noise-multiplier") {
-			f.spec.Sigmas = paper.Sigmas
-		}
-		if !cmd.Flags().Changed("draws") {
-			f.spec.Draws = paper.Draws
-		}
+		f.clips = cli.Given(cmd, "max-grad-norm", f.clips, clips)
+		f.spec.Sigmas = cli.Given(cmd, "noise-multiplier", f.spec.Sigmas, paper.Sigmas)
+		f.spec.Draws = cli.Given(cmd, "draws", f.spec.Draws, paper.Draws)
 		return paper.Train
 	}); err != nil {
 		return err
