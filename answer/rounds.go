@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,7 +92,7 @@ func isRound(text []byte) bool {
 	}
 	known := 0
 	for key := range top {
-		if column(cmp.Or(otherNames[key], key)) >= 0 {
+		if columns[cmp.Or(otherNames[key], key)] != nil {
 			known++
 		}
 	}
@@ -166,30 +167,18 @@ func noRounds(text []byte) error {
 	return nil
 }
 
-// columns are the columns of a CSV file of rounds, by the keys of dp.Event and in alphabetical order.
-var columns = []struct {
-	name string
-	set  func(e *dp.Event, field string) error
-}{
-	{"adjacency", func(e *dp.Event, field string) error { e.Adjacency = dp.Adjacency(field); return nil }},
-	{"count", func(e *dp.Event, field string) error { return parseInt(&e.Count, field) }},
-	{"dataset_size", func(e *dp.Event, field string) error { return parseInt(&e.DatasetSize, field) }},
-	{"group", func(e *dp.Event, field string) error { return parseInt(&e.Group, field) }},
-	{"noise_multiplier", func(e *dp.Event, field string) error { return parseFloat(&e.NoiseMultiplier, field) }},
-	{"redraw", func(e *dp.Event, field string) error { e.Redraw = dp.Redraw(field); return nil }},
-	{"sample_rate", func(e *dp.Event, field string) error { return parseFloat(&e.Rate, field) }},
-	{"sample_size", func(e *dp.Event, field string) error { return parseInt(&e.SampleSize, field) }},
-	{"sampling", func(e *dp.Event, field string) error { e.Sampling = dp.Sampling(field); return nil }},
-	{"truncated_batch_size", func(e *dp.Event, field string) error { return parseInt(&e.Truncated, field) }},
-}
-
-func column(name string) int {
-	for i, c := range columns {
-		if c.name == name {
-			return i
-		}
-	}
-	return -1
+// columns are the columns of a CSV file of rounds, by the keys of dp.Event.
+var columns = map[string]func(e *dp.Event, field string) error{
+	"adjacency":            func(e *dp.Event, field string) error { e.Adjacency = dp.Adjacency(field); return nil },
+	"count":                func(e *dp.Event, field string) error { return parseInt(&e.Count, field) },
+	"dataset_size":         func(e *dp.Event, field string) error { return parseInt(&e.DatasetSize, field) },
+	"group":                func(e *dp.Event, field string) error { return parseInt(&e.Group, field) },
+	"noise_multiplier":     func(e *dp.Event, field string) error { return parseFloat(&e.NoiseMultiplier, field) },
+	"redraw":               func(e *dp.Event, field string) error { e.Redraw = dp.Redraw(field); return nil },
+	"sample_rate":          func(e *dp.Event, field string) error { return parseFloat(&e.Rate, field) },
+	"sample_size":          func(e *dp.Event, field string) error { return parseInt(&e.SampleSize, field) },
+	"sampling":             func(e *dp.Event, field string) error { e.Sampling = dp.Sampling(field); return nil },
+	"truncated_batch_size": func(e *dp.Event, field string) error { return parseInt(&e.Truncated, field) },
 }
 
 // parseEvents reads the events of a CSV file. An empty field means that the value is not given.
@@ -219,7 +208,7 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 				}
 				continue
 			}
-			if err := columns[column(header[j])].set(&e, field); err != nil {
+			if err := columns[header[j]](&e, field); err != nil {
 				bad = append(bad, fmt.Errorf("%s = %q, %w", header[j], field, err))
 			}
 		}
@@ -238,11 +227,7 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 var otherNames = map[string]string{"sigma": "noise_multiplier", "steps": "count"}
 
 func columnNames() []string {
-	var names []string
-	for _, c := range columns {
-		names = append(names, c.name)
-	}
-	return append(names, "sigma", "steps") // the keys of otherNames
+	return append(slices.Sorted(maps.Keys(columns)), "sigma", "steps") // the last two are keys of otherNames
 }
 
 // checkHeader returns an error for unknown, repeated and missing columns.
@@ -250,11 +235,9 @@ func checkHeader(header []string) error {
 	var errs []error
 	names := columnNames()
 	for i, name := range header {
-		header[i] = strings.TrimSpace(name)
-		if name, ok := otherNames[header[i]]; ok {
-			header[i] = name
-		}
-		if column(header[i]) < 0 {
+		name = strings.TrimSpace(name)
+		header[i] = cmp.Or(otherNames[name], name)
+		if columns[header[i]] == nil {
 			errs = append(errs, fmt.Errorf("column %q, must be one of %s", header[i], strings.Join(names, ", ")))
 		}
 		if slices.Contains(header[:i], header[i]) {

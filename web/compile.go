@@ -43,45 +43,36 @@ func Compile(ctx context.Context, folder, version string) (Planner, error) {
 	for _, name := range texts {
 		args = append(args, "-gcflags="+name+"=-l")
 	}
-	build := exec.CommandContext(ctx, "go", append(args, "./web/internal/planner")...)
-	build.Dir, build.Env = folder, browser()
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := tool(ctx, folder, append(args, "./web/internal/planner")...).CombinedOutput(); err != nil {
 		return p, fmt.Errorf("go build of the planner: %w\n%s", err, strings.TrimSpace(string(out)))
 	}
 	if p.Wasm, err = bounded.File(wasm, most); err != nil {
 		return p, err
 	}
-	root := exec.CommandContext(ctx, "go", "env", "GOROOT")
-	root.Dir = folder
-	out, err := root.Output()
+	root, err := tool(ctx, folder, "env", "GOROOT").Output()
 	if err != nil {
 		return p, fmt.Errorf("go env GOROOT: %w", err)
 	}
-	goroot := strings.TrimSpace(string(out))
-	for _, place := range []string{"lib", "misc"} { // "misc" until Go 1.23
-		loader := filepath.Join(goroot, place, "wasm", "wasm_exec.js")
-		if p.Loader, err = bounded.File(loader, most); err == nil {
-			break
-		}
-	}
-	if err != nil {
+	loader := filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js")
+	if p.Loader, err = bounded.File(loader, most); err != nil {
 		return p, fmt.Errorf("the loader of Go for browsers: %w", err)
 	}
 	p.Licences, err = licences(ctx, folder)
 	return p, err
 }
 
-// browser returns the environment in which Go compiles for browsers.
-func browser() []string {
-	return append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWASM=", "GOEXPERIMENT=")
+// tool returns a command of Go in a folder, for programs for browsers.
+func tool(ctx context.Context, folder string, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, "go", args...)
+	command.Dir = folder
+	command.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWASM=", "GOEXPERIMENT=")
+	return command
 }
 
 // licences returns the licence of the program, and those of the modules that the planner contains.
 func licences(ctx context.Context, folder string) ([]byte, error) {
-	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f",
-		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./web/internal/planner")
-	list.Dir, list.Env = folder, browser()
-	out, err := list.Output()
+	out, err := tool(ctx, folder, "list", "-deps", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./web/internal/planner").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list of the planner: %w", err)
 	}
@@ -132,9 +123,7 @@ func Source(ctx context.Context, folder string) (string, error) {
 		}
 		dir = up
 	}
-	list := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "./web/internal/planner")
-	list.Dir = dir
-	if out, err := list.CombinedOutput(); err != nil {
+	if out, err := tool(ctx, dir, "list", "-f", "{{.Dir}}", "./web/internal/planner").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s: %s", ErrNoSource, dir, strings.TrimSpace(string(out)))
 	}
 	return dir, nil

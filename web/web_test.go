@@ -81,9 +81,7 @@ func TestPlannerCarriesItsLicences(t *testing.T) {
 
 // The packages that are compiled without inlining are in the planner. Go ignores a name that is not.
 func TestTextsAreInThePlanner(t *testing.T) {
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./internal/planner")
-	list.Env = browser()
-	out, err := list.Output()
+	out, err := tool(t.Context(), ".", "list", "-deps", "./internal/planner").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
