@@ -108,8 +108,14 @@ func (o Outside) Set(m *data.Affine) {
 	}
 }
 
-// formFlags lists the flags of FormVars.
-var formFlags = []string{"no-header", "header-line", "number-format", "zero-based", arraysFlag, imageFlag}
+// formFlags lists the flags of FormVars, except that for the shape of images, with the kinds of files that have them.
+var formFlags = []struct {
+	name  string
+	kinds []FileKind
+}{
+	{"no-header", []FileKind{CSVFile}}, {"header-line", []FileKind{CSVFile}}, {"number-format", []FileKind{CSVFile}},
+	{"zero-based", []FileKind{LIBSVMFile}}, {arraysFlag, []FileKind{NumPyFile, ImageFile}},
+}
 
 // FormVars adds the flags that describe the form of a file of records to f.
 func FormVars(f *pflag.FlagSet, form *train.FileForm) {
@@ -132,24 +138,11 @@ func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 func CheckFormOf(cmd *cobra.Command, form train.FileForm, path, test string) error {
 	var errs []error
 	kinds := kindsOf(path, test)
-	for _, name := range formFlags {
-		if !cmd.Flags().Changed(name) {
-			continue
-		}
-		kind, fits := CSVFile, slices.Contains(kinds, CSVFile)
-		switch name {
-		case "zero-based":
-			kind, fits = LIBSVMFile, slices.Contains(kinds, LIBSVMFile)
-		case arraysFlag:
-			kind, fits = NumPyFile, slices.Contains(kinds, NumPyFile) || slices.Contains(kinds, ImageFile)
-		case imageFlag:
-			if at := slices.Index(kinds, ImageFile); at >= 0 {
-				errs = append(errs, fmt.Errorf("--%s is for a file of rows, and %s has images", name, []string{path, test}[at]))
-			}
-			continue
-		}
-		if !fits {
-			errs = append(errs, fmt.Errorf("--%s is for a %s file, and %s is %s file", name, kind, path, kinds[0].withArticle()))
+	for _, flag := range formFlags {
+		fits := slices.ContainsFunc(kinds, func(k FileKind) bool { return slices.Contains(flag.kinds, k) })
+		if cmd.Flags().Changed(flag.name) && !fits {
+			errs = append(errs, fmt.Errorf("--%s is for a %s file, and %s is %s file", flag.name, flag.kinds[0], path,
+				kinds[0].withArticle()))
 		}
 	}
 	if cmd.Flags().Changed(arraysFlag) {
@@ -158,6 +151,9 @@ func CheckFormOf(cmd *cobra.Command, form train.FileForm, path, test string) err
 		}
 	}
 	if cmd.Flags().Changed(imageFlag) {
+		if at := slices.Index(kinds, ImageFile); at >= 0 {
+			errs = append(errs, fmt.Errorf("--%s is for a file of rows, and %s has images", imageFlag, []string{path, test}[at]))
+		}
 		if _, err := data.ParsePixelGrid(form.Image); err != nil {
 			errs = append(errs, fmt.Errorf("--%s = %w", imageFlag, err))
 		}
