@@ -9,7 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -62,10 +62,8 @@ type Server struct {
 	takeTime  time.Duration
 }
 
-type lastLine struct {
-	mutex sync.Mutex
-	text  string
-}
+// lastLine keeps the last line that was written to it.
+type lastLine struct{ text atomic.Value }
 
 // maxLine is the largest length of a lastLine, in bytes.
 const maxLine = 500
@@ -79,16 +77,11 @@ func (l *lastLine) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-func (l *lastLine) set(text string) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.text = text[:min(len(text), maxLine)]
-}
+func (l *lastLine) set(text string) { l.text.Store(text[:min(len(text), maxLine)]) }
 
 func (l *lastLine) get() string {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.text
+	text, _ := l.text.Load().(string)
+	return text
 }
 
 type file struct {
@@ -163,11 +156,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	switch {
 	case !ownHost(r.Host):
-		refuse(w, http.StatusMisdirectedRequest, "the host of the request is not this machine")
+		http.Error(w, "the host of the request is not this machine", http.StatusMisdirectedRequest)
 	case len(r.RequestURI) > maxAddress:
-		refuse(w, http.StatusRequestURITooLong, "the address is too long")
+		http.Error(w, "the address is too long", http.StatusRequestURITooLong)
 	case !ownOrigin(r):
-		refuse(w, http.StatusForbidden, "the request is from another page")
+		http.Error(w, "the request is from another page", http.StatusForbidden)
 	case r.URL.Path == "/answer":
 		s.post(w, r, s.answer)
 	case r.URL.Path == "/propose" && s.options.Propose != nil && r.Method == http.MethodGet:
@@ -211,18 +204,14 @@ func ownOrigin(r *http.Request) bool {
 	return origin == "" || origin == "http://"+r.Host
 }
 
-func refuse(w http.ResponseWriter, status int, why string) {
-	http.Error(w, why, status)
-}
-
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	f, ok := s.files[r.URL.Path]
 	switch {
 	case !ok:
-		refuse(w, http.StatusNotFound, "no such address")
+		http.Error(w, "no such address", http.StatusNotFound)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "only GET and HEAD")
+		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
 	default:
 		w.Header().Set("Content-Type", f.kind)
 		w.Header().Set("Content-Length", fmt.Sprint(len(f.text)))
@@ -237,12 +226,12 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, reply func(ctx con
 	int)) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
-		refuse(w, http.StatusMethodNotAllowed, "only POST")
+		http.Error(w, "only POST", http.StatusMethodNotAllowed)
 		return
 	}
 	// A form on another page cannot send this type without a preflight request.
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, "the question must be application/json")
+		http.Error(w, "the question must be application/json", http.StatusUnsupportedMediaType)
 		return
 	}
 	select {
@@ -250,7 +239,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, reply func(ctx con
 		defer func() { <-s.waiting }()
 	default:
 		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusServiceUnavailable, "too many questions at once")
+		http.Error(w, "too many questions at once", http.StatusServiceUnavailable)
 		return
 	}
 	question, err := io.ReadAll(http.MaxBytesReader(w, r.Body, answer.MaxQuestionBytes))
@@ -259,7 +248,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, reply func(ctx con
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			status = http.StatusRequestEntityTooLarge
 		}
-		refuse(w, status, "the question could not be read, or is too long")
+		http.Error(w, "the question could not be read, or is too long", status)
 		return
 	}
 	taken(w, 0)

@@ -30,11 +30,14 @@ var (
 	delays    = []string{"0", "1", "unlimited", "sqrt", "clients:", "list:"}
 )
 
+// ownTexts are flags whose values only the user knows: nothing is offered for them.
+const ownTexts = "orders class-weights host run-id resend steps churn label-column keep person label-map target-bounds"
+
 // completions returns what a shell offers for the value of a flag, by the flag's name. Flags for
 // numbers and switches are missing, because nothing is offered for them, and so are those that
 // [byUsage] decides.
 func completions() map[string]cobra.CompletionFunc {
-	return map[string]cobra.CompletionFunc{
+	known := map[string]cobra.CompletionFunc{
 		"model":        modelsOf,
 		"models":       listOf(classifiers()...),
 		"data":         orFile(cli.AllDataNames()...),
@@ -74,8 +77,6 @@ func completions() map[string]cobra.CompletionFunc {
 		"after":         filesOf("json", "csv"),
 		"record":        filesOf("json"),
 		"root":          oneOf("seed:"),
-		"orders":        oneOf(),
-		"class-weights": oneOf(),
 		"clipping":      oneOf("norm", train.AutomaticClipping),
 		"redraw":        oneOf("epoch", "once"),
 		"csv":           filesOf("csv"),
@@ -85,8 +86,6 @@ func completions() map[string]cobra.CompletionFunc {
 		"creds":         filesOf("creds"),
 		"at":            oneOf("nats://127.0.0.1:4222", "tls://"),
 		"broker":        oneOf("nats://127.0.0.1:4222", "tls://"),
-		"host":          oneOf(),
-		"run-id":        oneOf(),
 		"expel-after":   oneOf("10m", "1h"),
 		"give-up-after": oneOf("10m", "1h", "never"),
 		"max-epsilon":   oneOf("1", "any"),
@@ -94,16 +93,8 @@ func completions() map[string]cobra.CompletionFunc {
 		"workers-at":    oneOf("nats://127.0.0.1:4222", "tls://"),
 		"metrics":       oneOf("127.0.0.1:9090"),
 		"sync":          oneOf("always", "1s", "2m"),
-		"resend":        oneOf(),
-		"steps":         oneOf(),
 		"trainer":       oneOf("python3 "),
 		"time-limit":    oneOf("1h", "24h"),
-		"churn":         oneOf(),
-		"label-column":  oneOf(),
-		"keep":          oneOf(),
-		"person":        oneOf(),
-		"label-map":     oneOf(),
-		"target-bounds": oneOf(),
 		"normalise":     orFile("bounds:"),
 		"bounds":        oneOf("private:"),
 		"out-of-bounds": oneOf("clamp", "refuse"),
@@ -112,6 +103,10 @@ func completions() map[string]cobra.CompletionFunc {
 		"number-format": oneOf(table.NumberForms...),
 		"columns":       filesOf("csv", "tsv"),
 	}
+	for name := range strings.FieldsSeq(ownTexts) {
+		known[name] = oneOf()
+	}
+	return known
 }
 
 func addCompletions(cmd *cobra.Command) error {
