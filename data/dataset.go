@@ -195,7 +195,9 @@ func (d *Dataset) Hash() string {
 	if d.Images != nil {
 		d.hashImages(&put)
 	} else {
-		d.hashRows(&put)
+		for i := range d.Label {
+			d.hashRow(&put, i)
+		}
 	}
 	if d.Train > 0 {
 		put.uint64(uint64(d.Train))
@@ -209,12 +211,6 @@ func (d *Dataset) Hash() string {
 	}
 	put.flush()
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-func (d *Dataset) hashRows(put *hasher) {
-	for i := range d.Label {
-		d.hashRow(put, i)
-	}
 }
 
 func (d *Dataset) hashRow(put *hasher, i int) {

@@ -7,7 +7,6 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
-	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
 	"proactivedp/propose"
 	"proactivedp/train"
@@ -21,11 +20,11 @@ func figureCommand(figure experiments.Figure, synthetic bool, o experiments.Make
 	if o.Scale < 1 {
 		text += fmt.Sprintf(" --scale %g", o.Scale)
 	}
-	if figure.Sizes && len(o.Sizes) > 0 {
-		text += " --sizes " + listText(o.Sizes)
+	if figure.Sizes {
+		text += option("sizes", listText(o.Sizes))
 	}
-	if figure.Equal && o.Epsilon != 0 {
-		text += " --target-epsilon " + decimal.Exactly(o.Epsilon)
+	if figure.Equal {
+		text += option("target-epsilon", o.Epsilon)
 	}
 	if o.Runner == train.HogwildRunner {
 		text += fmt.Sprintf(" --runner %s --time-scale %g", o.Runner, o.TimeScale)
@@ -56,13 +55,8 @@ func delayCommand(s experiments.DelaySpec) string {
 // searchCommand returns the command that makes a search again. It always has the main flags, and
 // adds those that differ from the paper's search.
 func searchCommand(s experiments.SearchSpec) string {
-	text := fmt.Sprintf("proactivedp search --data %s --models %s", message.Word(s.Train.Data), strings.Join(s.Models, ","))
-	if len(s.Clips) > 0 {
-		text += " --max-grad-norm " + listText(s.Clips)
-	}
-	if len(s.Eta0) > 0 {
-		text += " --eta0 " + listText(s.Eta0)
-	}
+	text := fmt.Sprintf("proactivedp search --data %s --models %s", message.Word(s.Train.Data), strings.Join(s.Models, ",")) +
+		option("max-grad-norm", listText(s.Clips)) + option("eta0", listText(s.Eta0))
 	text += fmt.Sprintf(" --beta %s --noise-multiplier %s --batch-size %s --schedule %s --scale %v --proxy %v --seeds %d",
 		listText(s.Beta), listText(s.Sigmas), s.Train.SampleSize, s.Train.Schedule, s.Scale, s.Proxy, s.Seeds)
 	usual := cli.Repeatable(cli.OwnUsual(func(model, dataset string) train.Spec {
@@ -96,24 +90,21 @@ func proposeCommand(r propose.Request, probe string, against float64) string {
 		base.Split = train.RecordSplit
 	}
 	usual := propose.DefaultRequest(base, r.Epsilon)
-	text := fmt.Sprintf("proactivedp propose --data %s --model %s", message.Word(r.Base.Data), r.Base.Model)
-	if r.Epsilon != 0 {
-		text += fmt.Sprintf(" --target-epsilon %v", r.Epsilon)
-	}
-	if r.TargetAccuracy != 0 {
-		text += fmt.Sprintf(" --target %v", r.TargetAccuracy)
-	}
+	text := fmt.Sprintf("proactivedp propose --data %s --model %s", message.Word(r.Base.Data), r.Base.Model) +
+		option("target-epsilon", r.Epsilon) + option("target", r.TargetAccuracy)
 	if !slices.Equal(r.Rounds, usual.Rounds) {
 		text += " --steps " + listText(r.Rounds)
 	}
-	text += fmt.Sprintf(" --seeds %d --count %d", r.Seeds, r.Count)
-	if probe != "" {
-		text += " --probe " + probe
-	}
-	if against != 0 {
-		text += fmt.Sprintf(" --against-grid %v", against)
-	}
+	text += fmt.Sprintf(" --seeds %d --count %d", r.Seeds, r.Count) + option("probe", probe) + option("against-grid", against)
 	return text + cli.FlagsText(r.Base, usual.Base, "model", "data")
+}
+
+// option returns a flag with its value as text for a command line, with a blank before it, or "" for the zero value.
+func option[T comparable](name string, value T) string {
+	if value == *new(T) {
+		return ""
+	}
+	return " --" + name + " " + message.Word(fmt.Sprint(value))
 }
 
 // listText writes numbers in the form of a flag's list.

@@ -58,24 +58,12 @@ func (d *drawingFlags) read(cmd *cobra.Command) error {
 
 // drawingText writes the flags of a drawing, each with a blank before it.
 func drawingText(d results.Drawing) string {
-	var text strings.Builder
-	if len(d.Formats) > 0 {
-		fmt.Fprintf(&text, " --format %s", strings.Join(d.Formats, ","))
-	}
+	text := option("format", strings.Join(d.Formats, ","))
 	if d.Bare {
-		text.WriteString(" --bare")
+		text += " --bare"
 	}
 	if d.Width > 0 {
-		fmt.Fprintf(&text, " --width %gin", d.Width)
+		text += option("width", fmt.Sprintf("%gin", d.Width))
 	}
-	if d.Font != "" {
-		fmt.Fprintf(&text, " --font %s", d.Font)
-	}
-	if d.Size > 0 {
-		fmt.Fprintf(&text, " --font-size %g", d.Size)
-	}
-	if d.DPI > 0 {
-		fmt.Fprintf(&text, " --dpi %d", d.DPI)
-	}
-	return text.String()
+	return text + option("font", d.Font) + option("font-size", d.Size) + option("dpi", d.DPI)
 }

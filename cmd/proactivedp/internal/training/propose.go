@@ -184,8 +184,12 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	if o.Probe, err = f.probedSource(cmd, probed, o); err != nil {
-		return err
+	if o.Probe = o.Data; probing == propose.Other {
+		other, err := loadProbed(cmd, &f.where, probed, f.request.Base, d)
+		if err != nil {
+			return err
+		}
+		o.Probe = train.NewSource(other)
 	}
 	head, compared, err := chooseHead(cmd, f.request.Base, headsFor(cmd, f.request.Base, d), f.request.Epsilon, o)
 	if err != nil {
@@ -231,18 +235,6 @@ func (f *proposeFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error
 	}
 	f.request.Base = f.train.Spec
 	return nil
-}
-
-// probedSource returns the data for proxies: the training data, or the set that [probeFor] named.
-func (f *proposeFlags) probedSource(cmd *cobra.Command, probed string, o propose.Options) (*train.Source, error) {
-	if o.Probing != propose.Other {
-		return o.Data, nil
-	}
-	d, err := loadProbed(cmd, &f.where, probed, f.request.Base, o.Data.Data())
-	if err != nil {
-		return nil, err
-	}
-	return train.NewSource(d), nil
 }
 
 // The tables that probes draw: fewestDrawn to mostDrawn rows of at most mostDrawnFeatures features, of which drawnNoise of the

@@ -22,24 +22,18 @@ type refused struct {
 
 // refuse returns err. If it refuses a request and the answer is to be JSON, refuse also prints that answer.
 func refuse(cmd *cobra.Command, err error) error {
-	_, infeasible := errors.AsType[*propose.Infeasible](err)
+	target, infeasible := errors.AsType[*propose.Infeasible](err)
 	_, spent := errors.AsType[*trainer.SpentError](err)
-	if cli.AsJSON(cmd) && (infeasible || spent || errors.Is(err, auto.ErrRefused)) {
-		return errors.Join(err, cli.PrintJSON(cmd, refusedOf(err)))
+	if !cli.AsJSON(cmd) || !infeasible && !spent && !errors.Is(err, auto.ErrRefused) {
+		return err
 	}
-	return err
-}
-
-// refusedOf returns the JSON answer to a request that err refuses.
-func refusedOf(err error) refused {
 	r := refused{Refused: message.Of(err)}
-	if target, ok := errors.AsType[*auto.Refusal](err); ok {
+	if infeasible {
+		r.Accuracy, r.Epsilon = known(target.Accuracy), known(target.Epsilon)
+	} else if target, ok := errors.AsType[*auto.Refusal](err); ok {
 		r.Accuracy = &target.Feasible
 	}
-	if target, ok := errors.AsType[*propose.Infeasible](err); ok {
-		r.Accuracy, r.Epsilon = known(target.Accuracy), known(target.Epsilon)
-	}
-	return r
+	return errors.Join(err, cli.PrintJSON(cmd, r))
 }
 
 // known returns a pointer to x, or nil for 0, which means unknown.
