@@ -47,7 +47,7 @@ which needs Go and a copy of the repository.`,
 			if err := files.Write(out, write); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s: %d bytes, %s\n", out, len(page), from)
+			cli.Say(cmd, "%s: %d bytes, %s", out, len(page), from)
 			return nil
 		},
 	}

@@ -36,7 +36,7 @@ folder are not followed.`,
 			if err := files.Write(out, page.Write); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: report in %s\n", out)
+			cli.Say(cmd, "report in %s", out)
 			return nil
 		},
 	}

@@ -61,7 +61,7 @@ interrupted. A browser is opened only with --open.`,
 			fmt.Fprintf(cmd.OutOrStdout(), "%s\n", place)
 			if open {
 				if err := browse(cmd.Context(), place); err != nil {
-					fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no browser opens: %v\n", err)
+					cli.Say(cmd, "no browser opens: %v", err)
 				}
 			}
 			return server.Serve(cmd.Context(), listener)

@@ -37,8 +37,7 @@ func (t *TrainFlags) OwnModel(cmd *cobra.Command, d *data.Dataset) {
 	if d.Images != nil {
 		why = "images"
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s has %s, so the model is %s (--%s)\n", t.Spec.Data, why, t.Spec.Model,
-		ModelFlag(cmd))
+	Say(cmd, "%s has %s, so the model is %s (--%s)", t.Spec.Data, why, t.Spec.Model, ModelFlag(cmd))
 }
 
 // ModelFlag returns the name of the command's flag for the model.
@@ -53,8 +52,8 @@ func ModelFlag(cmd *cobra.Command) string {
 // because the model can then reveal the records.
 func SayWithoutNoise(cmd *cobra.Command, name string, sigmas ...float64) {
 	if OwnFile(name) && slices.Contains(sigmas, 0) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: WARNING: this trains on %s without noise: the model, and all that is printed "+
-			"of it, can reveal its records; no (ε, δ) covers that, so do it only if they are public\n", name)
+		Say(cmd, "WARNING: this trains on %s without noise: the model, and all that is printed of it, can reveal its "+
+			"records; no (ε, δ) covers that, so do it only if they are public", name)
 	}
 }
 
@@ -98,7 +97,7 @@ func (t *TrainFlags) Choose(
 		return err
 	}
 	if text != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s; flags override this\n", text)
+		Say(cmd, "%s; flags override this", text)
 	}
 	return t.Fill(cmd, func(string, string) train.Spec { return chosen })
 }

@@ -103,8 +103,8 @@ func sayHolders(cmd *cobra.Command, s train.Spec) {
 	if s.Clients == 1 || s.Partition != string(data.Replicate) || !OwnFile(s.Data) || AnyChanged(cmd, "clients", "partition", "plan") {
 		return
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %d clients hold all of %s, as in the paper, and a record pays for "+
-		"the rounds of all; use --clients 1 if only one holds it\n", s.Clients, s.Data)
+	Say(cmd, "%d clients hold all of %s, as in the paper, and a record pays for the rounds of all; use --clients 1 if "+
+		"only one holds it", s.Clients, s.Data)
 }
 
 // LoadAs does the same as LoadFor, but loads the data set called name. Use it for data that have moved since the spec

@@ -127,6 +127,11 @@ func Report(cmd *cobra.Command, r interface{ WriteText(w io.Writer) error }) err
 	return r.WriteText(cmd.OutOrStdout())
 }
 
+// Say prints a message to stderr, for the person who runs the command.
+func Say(cmd *cobra.Command, format string, args ...any) {
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: "+format+"\n", args...)
+}
+
 func PrintJSON(cmd *cobra.Command, v any) error {
 	if err := filesystem.JSON(v)(cmd.OutOrStdout()); err != nil {
 		return fmt.Errorf("write JSON: %w", err)

@@ -487,9 +487,8 @@ func (o *OwnFlags) sayUnscaled(cmd *cobra.Command, path string) {
 	if len(o.unscaled) == 0 {
 		return
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: the numbers of %s of %s are taken as they stand, such as %.40s: "+
-		"large ones outweigh all else in a gradient that is clipped; --normalise takes columns to [0, 1] by public "+
-		"bounds\n",
+	Say(cmd, "the numbers of %s of %s are taken as they stand, such as %.40s: large ones outweigh all else in a "+
+		"gradient that is clipped; --normalise takes columns to [0, 1] by public bounds",
 		decimal.Many(len(o.unscaled), "column"), path, o.unscaled[0])
 }
 

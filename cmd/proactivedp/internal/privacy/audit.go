@@ -178,11 +178,10 @@ func (f *auditFlags) once(cmd *cobra.Command) error {
 // survey measures which faults an audit finds.
 func (f *auditFlags) survey(cmd *cobra.Command) error {
 	err := experiments.AuditSurvey(cmd.Context(), f.out, f.options, f.audits, func(p experiments.AuditPower) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s %v, %s: %d of %d audits of %d runs gave an alarm\n", p.Fault,
-			p.Size, p.Runner, p.Found, p.Audits, p.Runs)
+		cli.Say(cmd, "%s %v, %s: %d of %d audits of %d runs gave an alarm", p.Fault, p.Size, p.Runner, p.Found, p.Audits, p.Runs)
 	})
 	if err == nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: survey in %s\n", f.out)
+		cli.Say(cmd, "survey in %s", f.out)
 	}
 	return err
 }

@@ -194,7 +194,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		return err
 	}
 	if solved.NoFrontier != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no frontier: %s\n", solved.NoFrontier)
+		cli.Say(cmd, "no frontier: %s", solved.NoFrontier)
 	}
 	if solved.Frontier != nil {
 		draw := func(w io.Writer) error { return Frontier(w, solved.Frontier) }
@@ -203,7 +203,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		}
 	}
 	if !solved.Feasible {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no plan: %s\n", solved.Reason)
+		cli.Say(cmd, "no plan: %s", solved.Reason)
 	} else if err := f.legs.write(cmd, func() (plan.History, error) {
 		return f.history(cmd.Context(), solved.Plan)
 	}); err != nil {

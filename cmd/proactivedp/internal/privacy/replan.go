@@ -128,8 +128,8 @@ func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) er
 		return err
 	}
 	if _, unnamed := dp.Names(h.Events); unnamed {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s does not say which run made the noise of each leg: train "+
-			"each leg with another --run, or name the runs by --root, such as --root seed:1\n", l.record)
+		cli.Say(cmd, "%s does not say which run made the noise of each leg: train each leg with another --run, or name "+
+			"the runs by --root, such as --root seed:1", l.record)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 		return err
 	}
 	if !next.Feasible {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: no next leg: %s\n", next.Reason)
+		cli.Say(cmd, "no next leg: %s", next.Reason)
 	} else if err := f.legs.write(cmd, func() (plan.History, error) { return next.History(), nil }); err != nil {
 		return err
 	}

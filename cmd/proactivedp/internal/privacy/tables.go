@@ -2,7 +2,6 @@ package privacy
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ figures of ε against the sample size, and a README.md with the findings.`,
 			if err := papertables.Make(cmd.Context(), o); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: tables in %s\n", o.Out)
+			cli.Say(cmd, "tables in %s", o.Out)
 			return nil
 		},
 	}

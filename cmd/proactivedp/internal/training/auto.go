@@ -278,7 +278,7 @@ func (f *autoFlags) chooseOwn(cmd *cobra.Command, source *train.Source, task *au
 		}
 	}
 	if len(chosen) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: chosen for %s with %s: δ = %s; --delta overrides this\n",
+		cli.Say(cmd, "chosen for %s with %s: δ = %s; --delta overrides this",
 			decimal.Many(len(task.Clients), "client"), decimal.Many(public.Records, "record"), strings.Join(chosen, ", "))
 	}
 	return nil

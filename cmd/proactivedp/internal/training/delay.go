@@ -124,7 +124,7 @@ func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	if o.Out != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: pictures in %s\n", o.Out)
+		cli.Say(cmd, "pictures in %s", o.Out)
 	}
 	return cli.Report(cmd, r)
 }

@@ -161,7 +161,7 @@ func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if !isOwn {
 		stated = " with what the paper states of them"
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: figures in %s, listed in its %s%s\n", o.Out, results.PageFile, stated)
+	cli.Say(cmd, "figures in %s, listed in its %s%s", o.Out, results.PageFile, stated)
 	return nil
 }
 
@@ -323,13 +323,11 @@ func redrawn(cmd *cobra.Command, figures []experiments.Figure, named bool, o exp
 	drawn, err := experiments.Redraw(cmd.Context(), figures, o)
 	drawn = append(predictions, drawn...)
 	if len(drawn) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s in %s drawn anew\n",
-			decimal.Many(len(drawn), "figure"), o.Out)
+		cli.Say(cmd, "%s in %s drawn anew", decimal.Many(len(drawn), "figure"), o.Out)
 	}
 	if len(skipped) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(),
-			"proactivedp: left as they are, since their pictures show more than their data hold: "+
-				"%s; without --redraw they are drawn from kept trainings\n", strings.Join(skipped, ", "))
+		cli.Say(cmd, "left as they are, since their pictures show more than their data hold: %s; without --redraw they "+
+			"are drawn from kept trainings", strings.Join(skipped, ", "))
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package training
 import (
 	"cmp"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -27,8 +26,7 @@ func chooseHead(cmd *cobra.Command, base train.Spec, heads []propose.Head, epsil
 	propose.Head, []propose.Compared, error,
 ) {
 	say := func(format string, args ...any) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: "+format+"; --%s and --features override this\n",
-			append(args, cli.ModelFlag(cmd))...)
+		cli.Say(cmd, format+"; --%s and --features override this", append(args, cli.ModelFlag(cmd))...)
 	}
 	if len(heads) == 1 {
 		if heads[0].Model != base.Model {

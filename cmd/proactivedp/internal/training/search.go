@@ -3,7 +3,6 @@ package training
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"path/filepath"
 	"runtime"
@@ -126,7 +125,7 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: search in %s\n", o.Out)
+	cli.Say(cmd, "search in %s", o.Out)
 	return cli.Report(cmd, r)
 }
 
@@ -200,7 +199,7 @@ func (f *searchFlags) chooseSchedule(cmd *cobra.Command, source *train.Source, h
 	spec.Train.Model, spec.Train.FeatureMap, spec.Models = head.Model, head.Features, []string{head.Model}
 	if !cli.AnyChanged(cmd, "schedule", "beta") && !cli.OwnFile(spec.Train.Data) { // chooseOwn chooses that of a file
 		spec.Train.Schedule, spec.Train.Beta, spec.Beta = string(sim.ZeroDecay), 0, []float64{0}
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: the schedule is zero (step sizes fall to 0); --schedule overrides this\n")
+		cli.Say(cmd, "the schedule is zero (step sizes fall to 0); --schedule overrides this")
 	}
 	if _, err := source.Prepare(spec.Train); err != nil {
 		return cli.Usage(err)
@@ -235,8 +234,7 @@ func (f *searchFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error 
 	spec.Train = f.train.Spec
 	if open.Noise {
 		spec.Sigmas[0] = spec.Train.NoiseMultiplier
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: σ = %v, the least for ε = %d; --noise-multiplier overrides this\n",
-			spec.Sigmas[0], train.UsualEpsilon)
+		cli.Say(cmd, "σ = %v, the least for ε = %d; --noise-multiplier overrides this", spec.Sigmas[0], train.UsualEpsilon)
 	}
 	if open.Schedule {
 		spec.Beta = []float64{0}

@@ -2,11 +2,11 @@ package training
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/internal/files"
 	"proactivedp/train"
 )
@@ -47,7 +47,7 @@ func (t *traceFlag) run(
 		return nil, runErr
 	}
 	if err == nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: trace in %s\n", t.path)
+		cli.Say(cmd, "trace in %s", t.path)
 	}
 	return r, errors.Join(runErr, err)
 }

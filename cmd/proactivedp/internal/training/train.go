@@ -343,8 +343,7 @@ func (f *trainFlags) choose(cmd *cobra.Command, p *train.Prepared) (train.Spec, 
 	} else if !cli.OwnFile(p.Spec.Data) {
 		open = train.Open{Clip: open.Clip, Eta0: true, Schedule: open.Schedule, Noise: true}
 	} else if open.Noise && epsilon == 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: ε = %d, because neither --target-epsilon nor --noise-multiplier is given\n",
-			train.UsualEpsilon)
+		cli.Say(cmd, "ε = %d, because neither --target-epsilon nor --noise-multiplier is given", train.UsualEpsilon)
 		epsilon = train.UsualEpsilon
 	} else if epsilon == 0 {
 		epsilon = train.UsualEpsilon // only the batch size depends on it
@@ -364,12 +363,10 @@ func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.C
 		return err
 	}
 	if p.Spec.SeedFromOS && f.save.path == "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), "proactivedp: WARNING: the model will not be kept, and nobody can train it again with the "+
-			"same noise: --save FILE keeps it")
+		cli.Say(cmd, "WARNING: the model will not be kept, and nobody can train it again with the same noise: --save FILE keeps it")
 	}
 	if isFasterVirtually(p) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "proactivedp: with rounds as short as these, --runner virtual takes up to a third less "+
-			"processor time")
+		cli.Say(cmd, "with rounds as short as these, --runner virtual takes up to a third less processor time")
 	}
 	r, err := f.trace.run(cmd, p, func() (*train.Report, error) {
 		keep := train.Keep{Path: f.keep.path, Every: f.keep.every, Key: f.keep.key, From: from}

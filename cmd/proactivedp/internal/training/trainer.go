@@ -99,8 +99,7 @@ func (f *trainerFlags) open(cmd *cobra.Command, dir string, r propose.TrainerReq
 		return nil, cli.Usage(err)
 	}
 	if !cmd.Flags().Changed("delta") {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: chosen for %s: δ = %s; --delta overrides this\n",
-			decimal.Many(f.n, "record"), decimal.Exactly(r.Delta))
+		cli.Say(cmd, "chosen for %s: δ = %s; --delta overrides this", decimal.Many(f.n, "record"), decimal.Exactly(r.Delta))
 	}
 	return t, nil
 }
@@ -228,7 +227,7 @@ func (f *autoFlags) trainOnce(cmd *cobra.Command, t *trainer.Trainer, r propose.
 	}
 	stage, done := ledger.Finished(key)
 	if done {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s has the private training of this command; it does not run again\n", f.dir)
+		cli.Say(cmd, "%s has the private training of this command; it does not run again", f.dir)
 	} else if stage, ledger, err = f.trainBest(cmd, t, r, ledger, key); err != nil {
 		return nil, err
 	}
@@ -258,7 +257,7 @@ func (f *autoFlags) trainBest(
 	}
 	r.Epsilon, r.Delta = left.Epsilon, left.Delta
 	if len(ledger.Stages) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s in %s; another one may cost ε = %s at δ = %s\n",
+		cli.Say(cmd, "%s in %s; another one may cost ε = %s at δ = %s",
 			decimal.Many(len(ledger.Stages), "private training"), f.dir, decimal.Down(left.Epsilon, 6), decimal.Exactly(left.Delta))
 	}
 	found, err := propose.ForTrainer(cmd.Context(), r, cmd.ErrOrStderr(), t.Public)
@@ -266,7 +265,7 @@ func (f *autoFlags) trainBest(
 		return trainer.Stage{}, nil, err
 	}
 	best := found.Proposals[0]
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: predicted metric %s; the private training begins: ε ≤ %s, written to %s\n",
+	cli.Say(cmd, "predicted metric %s; the private training begins: ε ≤ %s, written to %s",
 		report.Fixed(best.Accuracy, 4), decimal.Up(best.Certified.EpsilonUpper, 6), filepath.Join(f.dir, trainer.LedgerFile))
 	ledger, err = t.Private(cmd.Context(), best.Task, key, budget)
 	if err != nil {
