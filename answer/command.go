@@ -1,12 +1,8 @@
 package answer
 
 import (
-	"fmt"
-	"strings"
-
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
-	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
 	"proactivedp/plan"
 	"proactivedp/plan/libraries"
@@ -33,92 +29,72 @@ func (q PlanQuestion) commands(p *plan.Plan) libraries.Code {
 }
 
 func (q PlanQuestion) planCommand() string {
-	var flags commandLine
-	flags.count("n", q.N)
-	flags.number("epochs", q.Epochs)
-	flags.count("batch-size", q.SampleSize)
-	flags.count("steps", q.Rounds)
-	flags.number("noise-multiplier", q.Sigma)
-	flags.number("target-epsilon", q.Epsilon)
-	flags.number("delta", q.Delta)
-	flags.number("theta", q.Theta)
-	flags.text("method", string(q.Method))
-	flags.text("adjacency", string(q.Adjacency))
-	flags.text("sampling", string(q.Sampling))
-	flags.count("batches", q.Batches)
-	flags.text("redraw", string(q.Redraw))
-	flags.count("group", q.Group)
-	flags.count("clients", q.Clients)
-	if q.Shared {
-		flags.words = append(flags.words, "--shared")
-	}
-	flags.text("root", q.Root)
-	if q.Accuracy != pld.DefaultAccuracy {
-		flags.number("accuracy", q.Accuracy)
-	}
-	return flags.join("proactivedp plan")
+	return command("proactivedp plan",
+		message.Option("n", q.N),
+		message.Option("epochs", q.Epochs),
+		message.Option("batch-size", q.SampleSize),
+		message.Option("steps", q.Rounds),
+		message.Option("noise-multiplier", q.Sigma),
+		message.Option("target-epsilon", q.Epsilon),
+		message.Option("delta", q.Delta),
+		message.Option("theta", q.Theta),
+		message.Option("method", q.Method),
+		message.Option("adjacency", q.Adjacency),
+		message.Option("sampling", q.Sampling),
+		message.Option("batches", q.Batches),
+		message.Option("redraw", q.Redraw),
+		message.Option("group", q.Group),
+		message.Option("clients", q.Clients),
+		message.Option("shared", q.Shared),
+		message.Option("root", q.Root),
+		q.accuracy())
 }
 
 func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
-	var flags commandLine
-	flags.number("noise-multiplier", e.NoiseMultiplier)
-	if e.Sampling == dp.Allocation {
-		flags.count("batches", e.Batches())
-	} else {
-		flags.number("sample-rate", e.Rate)
-		flags.count("batch-size", e.SampleSize)
-		flags.count("n", e.DatasetSize)
+	batches := 0
+	if e.Sampling == dp.Allocation { // the batches say the rate
+		batches, e.Rate, e.SampleSize, e.DatasetSize = e.Batches(), 0, 0, 0
 	}
-	flags.count("steps", e.Count)
-	flags.number("delta", delta)
-	if e.Sampling != dp.Poisson {
-		flags.text("sampling", string(e.Sampling))
+	if e.Adjacency == dp.NaturalAdjacency(e.Sampling) {
+		e.Adjacency = ""
 	}
-	flags.text("redraw", string(e.Redraw))
-	flags.count("group", e.Group)
-	if e.Adjacency != dp.NaturalAdjacency(e.Sampling) {
-		flags.text("adjacency", string(e.Adjacency))
+	if e.Sampling == dp.Poisson {
+		e.Sampling = ""
 	}
-	if q.Accuracy != pld.DefaultAccuracy {
-		flags.number("accuracy", q.Accuracy)
-	}
-	return flags.join("proactivedp account")
+	return command("proactivedp account",
+		message.Option("noise-multiplier", e.NoiseMultiplier),
+		message.Option("batches", batches),
+		message.Option("sample-rate", e.Rate),
+		message.Option("batch-size", e.SampleSize),
+		message.Option("n", e.DatasetSize),
+		message.Option("steps", e.Count),
+		message.Option("delta", delta),
+		message.Option("sampling", e.Sampling),
+		message.Option("redraw", e.Redraw),
+		message.Option("group", e.Group),
+		message.Option("adjacency", e.Adjacency),
+		q.accuracy())
 }
 
-// commandLine collects the flags of a command. It leaves out those that are not given.
-type commandLine struct{ words []string }
-
-func (c *commandLine) text(name, value string) {
-	if value != "" {
-		c.words = append(c.words, "--"+name+" "+message.Word(value))
+// accuracy returns the option for the accuracy, unless it is the usual one.
+func (q PlanQuestion) accuracy() string {
+	if q.Accuracy == pld.DefaultAccuracy {
+		return ""
 	}
-}
-
-func (c *commandLine) number(name string, v float64) {
-	if v != 0 {
-		c.text(name, decimal.Exactly(v))
-	}
-}
-
-func (c *commandLine) count(name string, v int) {
-	if v != 0 {
-		c.text(name, fmt.Sprint(v))
-	}
+	return message.Option("accuracy", q.Accuracy)
 }
 
 // commandWidth is the largest width of a line of a command, in characters.
 const commandWidth = 88
 
-// join returns the command, split into several lines if it is long.
-func (c *commandLine) join(name string) string {
-	var text strings.Builder
-	line := name
-	for _, word := range c.words {
-		if len(line)+1+len(word) > commandWidth-2 {
-			text.WriteString(line + " \\\n")
-			line = "   "
+// command returns a command with its options, in several lines if it is long.
+func command(name string, options ...string) string {
+	text, line := "", name
+	for _, option := range options {
+		if option != "" && len(line)+len(option) > commandWidth-2 {
+			text, line = text+line+" \\\n", "   "
 		}
-		line += " " + word
+		line += option
 	}
-	return text.String() + line
+	return text + line
 }

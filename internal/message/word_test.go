@@ -22,3 +22,16 @@ func TestWordsAreReadBack(t *testing.T) {
 		}
 	}
 }
+
+// An option without a value is left out, and a switch has none.
+func TestOption(t *testing.T) {
+	for got, want := range map[string]string{
+		Option("n", 0): "", Option("n", 5): " --n 5", Option("delta", 1e-5): " --delta 1e-05", Option("shared", true): " --shared",
+		Option("shared", false): "", Option("root", ""): "", Option("root", "true"): " --root true",
+		Option("root", "my seed"): " --root 'my seed'",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -21,10 +21,10 @@ func figureCommand(figure experiments.Figure, synthetic bool, o experiments.Make
 		text += fmt.Sprintf(" --scale %g", o.Scale)
 	}
 	if figure.Sizes {
-		text += option("sizes", listText(o.Sizes))
+		text += message.Option("sizes", listText(o.Sizes))
 	}
 	if figure.Equal {
-		text += option("target-epsilon", o.Epsilon)
+		text += message.Option("target-epsilon", o.Epsilon)
 	}
 	if o.Runner == train.HogwildRunner {
 		text += fmt.Sprintf(" --runner %s --time-scale %g", o.Runner, o.TimeScale)
@@ -56,7 +56,7 @@ func delayCommand(s experiments.DelaySpec) string {
 // adds those that differ from the paper's search.
 func searchCommand(s experiments.SearchSpec) string {
 	text := fmt.Sprintf("proactivedp search --data %s --models %s", message.Word(s.Train.Data), strings.Join(s.Models, ",")) +
-		option("max-grad-norm", listText(s.Clips)) + option("eta0", listText(s.Eta0))
+		message.Option("max-grad-norm", listText(s.Clips)) + message.Option("eta0", listText(s.Eta0))
 	text += fmt.Sprintf(" --beta %s --noise-multiplier %s --batch-size %s --schedule %s --scale %v --proxy %v --seeds %d",
 		listText(s.Beta), listText(s.Sigmas), s.Train.SampleSize, s.Train.Schedule, s.Scale, s.Proxy, s.Seeds)
 	usual := cli.Repeatable(cli.OwnUsual(func(model, dataset string) train.Spec {
@@ -91,20 +91,12 @@ func proposeCommand(r propose.Request, probe string, against float64) string {
 	}
 	usual := propose.DefaultRequest(base, r.Epsilon)
 	text := fmt.Sprintf("proactivedp propose --data %s --model %s", message.Word(r.Base.Data), r.Base.Model) +
-		option("target-epsilon", r.Epsilon) + option("target", r.TargetAccuracy)
+		message.Option("target-epsilon", r.Epsilon) + message.Option("target", r.TargetAccuracy)
 	if !slices.Equal(r.Rounds, usual.Rounds) {
 		text += " --steps " + listText(r.Rounds)
 	}
-	text += fmt.Sprintf(" --seeds %d --count %d", r.Seeds, r.Count) + option("probe", probe) + option("against-grid", against)
+	text += fmt.Sprintf(" --seeds %d --count %d", r.Seeds, r.Count) + message.Option("probe", probe) + message.Option("against-grid", against)
 	return text + cli.FlagsText(r.Base, usual.Base, "model", "data")
-}
-
-// option returns a flag with its value as text for a command line, with a blank before it, or "" for the zero value.
-func option[T comparable](name string, value T) string {
-	if value == *new(T) {
-		return ""
-	}
-	return " --" + name + " " + message.Word(fmt.Sprint(value))
 }
 
 // listText writes numbers in the form of a flag's list.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/internal/message"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/results"
 )
@@ -58,12 +59,9 @@ func (d *drawingFlags) read(cmd *cobra.Command) error {
 
 // drawingText writes the flags of a drawing, each with a blank before it.
 func drawingText(d results.Drawing) string {
-	text := option("format", strings.Join(d.Formats, ","))
-	if d.Bare {
-		text += " --bare"
-	}
+	text := message.Option("format", strings.Join(d.Formats, ",")) + message.Option("bare", d.Bare)
 	if d.Width > 0 {
-		text += option("width", fmt.Sprintf("%gin", d.Width))
+		text += message.Option("width", fmt.Sprintf("%gin", d.Width))
 	}
-	return text + option("font", d.Font) + option("font-size", d.Size) + option("dpi", d.DPI)
+	return text + message.Option("font", d.Font) + message.Option("font-size", d.Size) + message.Option("dpi", d.DPI)
 }

@@ -171,7 +171,7 @@ func (o *ownFigures) text(cmd *cobra.Command) string {
 	text := " --data " + message.Word(spec.Data) + " --model " + spec.Model +
 		" --public" + cli.FlagsText(spec, usual, "data", "model", "noise-multiplier") + cli.OwnText(cmd)
 	if !slices.Equal(o.epsilons, experiments.OwnEpsilons) {
-		text += option("epsilons", listText(o.epsilons))
+		text += message.Option("epsilons", listText(o.epsilons))
 	}
 	return text
 }
