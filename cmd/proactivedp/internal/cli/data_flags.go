@@ -123,8 +123,7 @@ func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*d
 	}
 	if err == nil {
 		d.Synthetic = d.Synthetic || synth.Is(spec.Data)
-		d.Note = strings.Join(slices.DeleteFunc([]string{d.Note, f.Own.uncovered(spec, d)},
-			func(note string) bool { return note == "" }), "; ")
+		d.Note = notes(d.Note, f.Own.uncovered(spec, d))
 		f.CacheFeatures(cmd, d, name)
 	}
 	return d, err
@@ -195,9 +194,12 @@ func NotCovered(d *data.Dataset, what string) {
 	case d.Synthetic:
 	case strings.Contains(d.Note, notCovered):
 		d.Note += "; nor " + what
-	case d.Note != "":
-		d.Note += "; " + notCovered + what
 	default:
-		d.Note = notCovered + what
+		d.Note = notes(d.Note, notCovered+what)
 	}
+}
+
+// notes joins the notes that are not empty.
+func notes(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(note string) bool { return note == "" }), "; ")
 }

@@ -388,13 +388,11 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 		return nil, err
 	}
 	o.Mapped = &m
-	also := d.Note
-	if d.Note = normalisedNote; m.Clamps() {
-		d.Note += "; values outside of the bounds are clamped to them"
+	clamped := ""
+	if m.Clamps() {
+		clamped = clampedNote
 	}
-	if also != "" {
-		d.Note += "; " + also
-	}
+	d.Note = notes(normalisedNote, clamped, d.Note)
 	return d, nil
 }
 
@@ -467,16 +465,13 @@ func (o *OwnFlags) privately(d *data.Dataset, c *table.Columns, limit int64) (*d
 		return nil, err
 	}
 	o.Mapped = &m
-	also := d.Note
-	d.Note = fmt.Sprintf("normalised by bounds that were found with ε = %v (--bounds), by discrete Laplace noise; values "+
-		"outside of the bounds are clamped to them", o.private.BoundsEpsilon)
+	guessed := ""
 	if hidden > 0 {
-		d.Note += fmt.Sprintf("; the noise hid the numbers of %s, whose bounds are a guess: a larger ε finds them",
+		guessed = fmt.Sprintf("the noise hid the numbers of %s, whose bounds are a guess: a larger ε finds them",
 			decimal.Many(hidden, "column"))
 	}
-	if also != "" {
-		d.Note += "; " + also
-	}
+	d.Note = notes(fmt.Sprintf("normalised by bounds that were found with ε = %v (--bounds), by discrete Laplace noise",
+		o.private.BoundsEpsilon), clampedNote, guessed, d.Note)
 	return d, nil
 }
 
@@ -492,8 +487,11 @@ func (o *OwnFlags) sayUnscaled(cmd *cobra.Command, path string) {
 		decimal.Many(len(o.unscaled), "column"), path, o.unscaled[0])
 }
 
-// normalisedNote is the note for data that were read with --normalise.
-const normalisedNote = "normalised by constants that were given (--normalise), which must be public"
+// These are the notes for data that were read with --normalise, and for values that were clamped.
+const (
+	normalisedNote = "normalised by constants that were given (--normalise), which must be public"
+	clampedNote    = "values outside of the bounds are clamped to them"
+)
 
 // readColumns returns the columns that --columns describes, without the one of persons, or nil if there is
 // nothing to say about columns.

@@ -81,7 +81,7 @@ func (o *OwnFlags) normalisePixels(d *data.Dataset) error {
 	case o.Form.Pixels != "":
 		d.Note = normalisedNote
 		if o.outside != refuse {
-			d.Note += "; values outside of the bounds are clamped to them"
+			d.Note = notes(d.Note, clampedNote)
 		}
 		return nil
 	}
