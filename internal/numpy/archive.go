@@ -191,34 +191,24 @@ func (p *parser) addPart(a *archive, of pair, r role) error {
 	if err != nil {
 		return err
 	}
-	if p.Unlabelled {
-		p.parts = append(p.parts, part{x: x})
-		return nil
-	}
-	end := nameEnd(x.name)
-	if given := isFile(p.givenLabels(r)); of.y == nil && (given || len(a.files) == 1) {
-		y, err := p.labelsOfArray(a.path, r)
-		if err != nil {
-			return err
+	t, end := part{x: x}, nameEnd(x.name)
+	switch {
+	case p.Unlabelled:
+	case of.y != nil:
+		if t.y, err = a.array(of.y); err == nil && nameEnd(t.y.name) != end && !of.given {
+			err = a.fault("features %s and labels %s, must have names with the same ending", x.name, t.y.name)
 		}
-		if y != nil {
-			p.parts = append(p.parts, part{x: x, y: y})
-			return nil
+	default:
+		if isFile(p.givenLabels(r)) || len(a.files) == 1 {
+			t.y, err = p.labelsOfArray(a.path, r)
+		}
+		if err == nil && t.y == nil {
+			err = a.fault("%w for %s: they must be named %s, or be given (--arrays x=NAME,y=NAME), or %s; there %s", ErrNoLabels,
+				x.name, orList(withEnd(labelNames, end)), inFile, a.list())
 		}
 	}
-	if of.y == nil {
-		return a.fault("%w for %s: they must be named %s, or be given (--arrays x=NAME,y=NAME), or %s; there %s", ErrNoLabels,
-			x.name, orList(withEnd(labelNames, end)), inFile, a.list())
-	}
-	y, err := a.array(of.y)
-	if err != nil {
-		return err
-	}
-	if nameEnd(y.name) != end && !of.given {
-		return a.fault("features %s and labels %s, must have names with the same ending", x.name, y.name)
-	}
-	p.parts = append(p.parts, part{x: x, y: y})
-	return nil
+	p.parts = append(p.parts, t)
+	return err
 }
 
 type archive struct {
