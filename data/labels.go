@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,9 +38,7 @@ func ParseLabels(text string) (*Labels, error) {
 	l := &Labels{class: map[string]int32{}, others: -1}
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("label map: "+format, args...)) }
-	named := map[int32]string{}
 	numbered, alone := 0, 0
-	most := int32(-1)
 	add := func(label string, class int32, quoted bool) bool {
 		key := canonical(label)
 		if key == "" {
@@ -50,15 +49,17 @@ func ParseLabels(text string) (*Labels, error) {
 			fail("label %q occurs twice", label)
 			return false
 		}
-		if _, known := named[class]; !known {
-			named[class] = label
+		for int(class) >= len(l.names) {
+			l.names = append(l.names, "")
 		}
-		if l.class[key], most = class, max(most, class); label == anything && !quoted {
+		l.names[class] = cmp.Or(l.names[class], label)
+		if l.class[key] = class; label == anything && !quoted {
 			l.others = class
 		}
 		return true
 	}
-	for more := true; more && most < MaxClasses; {
+	next := func() int32 { return int32(len(l.names)) }
+	for more := true; more && len(l.names) <= MaxClasses; {
 		var part labelPart
 		var err error
 		if part, text, more, err = nextLabel(text); err != nil {
@@ -82,11 +83,11 @@ func ParseLabels(text string) (*Labels, error) {
 		from, err := strconv.Atoi(strings.TrimSpace(first))
 		to, err2 := strconv.Atoi(strings.TrimSpace(last))
 		if !isRange {
-			add(strings.TrimSpace(part.label), most+1, part.quoted)
+			add(strings.TrimSpace(part.label), next(), part.quoted)
 			continue
 		}
 		if a, z := strings.TrimSpace(first), strings.TrimSpace(last); isLetter(a) && isLetter(z) && a <= z && a[0]&0x20 == z[0]&0x20 {
-			for c := a[0]; c <= z[0] && add(string(rune(c)), most+1, false); c++ {
+			for c := a[0]; c <= z[0] && add(string(rune(c)), next(), false); c++ {
 			}
 			continue
 		}
@@ -95,7 +96,7 @@ func ParseLabels(text string) (*Labels, error) {
 			continue
 		}
 		for n := range to - from + 1 {
-			if !add(strconv.Itoa(from+n), most+1, false) {
+			if !add(strconv.Itoa(from+n), next(), false) {
 				break
 			}
 		}
@@ -103,19 +104,17 @@ func ParseLabels(text string) (*Labels, error) {
 	if numbered > 0 && alone > 0 {
 		fail("some labels have a class and some do not, must be all or none")
 	}
-	if len(errs) == 0 && most < 1 {
-		fail("classes = %d, must be at least 2", most+1)
-	}
-	if most >= MaxClasses {
-		fail("classes = %d or more, must be at most %d", most+1, MaxClasses)
-	}
-	if len(errs) == 0 {
-		for class := range most + 1 {
-			name, ok := named[class]
-			if !ok {
+	switch classes := len(l.names); {
+	case classes > MaxClasses:
+		fail("classes = %d or more, must be at most %d", classes, MaxClasses)
+	case len(errs) > 0:
+	case classes < 2:
+		fail("classes = %d, must be at least 2", classes)
+	default:
+		for class, name := range l.names {
+			if name == "" {
 				fail("class %d has no label", class)
 			}
-			l.names = append(l.names, name)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
