@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -17,11 +18,11 @@ func DecodeWhole(text []byte, v any, mostText int) error {
 	if err := decode(text, v, false, mostText); err != nil {
 		return err
 	}
-	return whole(text, reflect.TypeOf(v).Elem(), "the value")
+	return whole(text, reflect.TypeOf(v).Elem(), "")
 }
 
 // whole returns an error for the first field of the type that is missing in a value. Decode must
-// have accepted the value.
+// have accepted the value. Its name, for errors, is "" if it is the outermost one.
 func whole(text json.RawMessage, t reflect.Type, name string) error {
 	null := string(text) == "null"
 	switch kind := t.Kind(); {
@@ -31,7 +32,7 @@ func whole(text json.RawMessage, t reflect.Type, name string) error {
 		}
 		return whole(text, t.Elem(), name)
 	case null && kind != reflect.Slice && kind != reflect.Map:
-		return fmt.Errorf("%s is null, must be given", name)
+		return fmt.Errorf("%s is null, must be given", cmp.Or(name, "the value"))
 	case null || reads(t): // a type that reads its own JSON checks it
 		return nil
 	case kind == reflect.Slice || kind == reflect.Array:
@@ -43,7 +44,7 @@ func whole(text json.RawMessage, t reflect.Type, name string) error {
 			return err
 		}
 		for i, one := range all {
-			if err := whole(one, t.Elem(), fmt.Sprintf("%s[%d]", name, i)); err != nil {
+			if err := whole(one, t.Elem(), fmt.Sprintf("%s[%d]", cmp.Or(name, "the value"), i)); err != nil {
 				return err
 			}
 		}
@@ -79,27 +80,19 @@ func wholeFields(given map[string]json.RawMessage, t reflect.Type, name string) 
 		if key == "" {
 			key = f.Name
 		}
+		inside := strings.TrimPrefix(name+"."+key, ".")
 		value, ok := given[folded(key)]
 		if !ok {
 			if strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero") {
 				continue
 			}
-			return fmt.Errorf("%s is missing, must be given", inside(name, key))
+			return fmt.Errorf("%s is missing, must be given", inside)
 		}
-		if err := whole(value, f.Type, inside(name, key)); err != nil {
+		if err := whole(value, f.Type, inside); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// inside returns the name, for errors, of the field key in the value called name. The outermost
-// value has no name.
-func inside(name, key string) string {
-	if name == "the value" {
-		return key
-	}
-	return name + "." + key
 }
 
 func reads(t reflect.Type) bool {
