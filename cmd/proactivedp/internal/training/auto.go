@@ -144,7 +144,6 @@ func (f *autoFlags) clients(cmd *cobra.Command) ([]auto.Client, error) {
 
 func newAuto() *cobra.Command {
 	f := autoFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, perf: sim.Perf{Workers: runtime.GOMAXPROCS(0)}}
-	f.save.own = &f.where.Own
 	cmd := &cobra.Command{
 		Use:   "auto",
 		Short: "Train a private model for a budget and a target accuracy",
@@ -233,7 +232,7 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 		return refuse(cmd, err)
 	}
 	r.OfData(d)
-	err = f.save.write(r, d)
+	err = f.save.write(r, d, &f.where.Own)
 	if f.dir != "" {
 		err = errors.Join(err, writeCourse(cmd, f.dir, source, r))
 	}

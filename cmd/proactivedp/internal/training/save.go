@@ -10,10 +10,7 @@ import (
 )
 
 // saveFlag is the flag for the file of a trained model.
-type saveFlag struct {
-	path string
-	own  *cli.OwnFlags // how the data were read
-}
+type saveFlag struct{ path string }
 
 func (s *saveFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.path, "save", "", "write the trained model (with --average the averaged one) to this "+
@@ -33,11 +30,12 @@ type saved interface {
 	Save(path string, in train.Inputs) error
 }
 
-func (s saveFlag) write(r saved, d *data.Dataset) error {
+// write writes the model of the report r, which was trained on d. own says how d was read.
+func (s saveFlag) write(r saved, d *data.Dataset, own *cli.OwnFlags) error {
 	if s.path == "" {
 		return nil
 	}
-	in := train.NewInputs(d, s.own.LabelMap, s.own.Mapped)
-	in.Kinds, in.Form, in.LabelColumn = s.own.Kinds, s.own.Form, s.own.LabelColumn
+	in := train.NewInputs(d, own.LabelMap, own.Mapped)
+	in.Kinds, in.Form, in.LabelColumn = own.Kinds, own.Form, own.LabelColumn
 	return r.Save(s.path, in)
 }

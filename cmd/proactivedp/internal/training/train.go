@@ -358,7 +358,6 @@ func (f *trainFlags) choose(cmd *cobra.Command, p *train.Prepared) (train.Spec, 
 // report trains, from a checkpoint unless it is nil, and prints the report, even if only the last
 // checkpoint or the trace could not be written.
 func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.Checkpoint) error {
-	f.save.own = &f.where.Own
 	if err := f.save.check(); err != nil {
 		return err
 	}
@@ -375,7 +374,7 @@ func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.C
 	if r == nil {
 		return err
 	}
-	err = errors.Join(err, f.save.write(r, p.Read()))
+	err = errors.Join(err, f.save.write(r, p.Read(), &f.where.Own))
 	return errors.Join(err, cli.Report(cmd, r))
 }
 
