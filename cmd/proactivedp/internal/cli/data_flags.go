@@ -87,8 +87,8 @@ func (f *DataFlags) LoadFor(cmd *cobra.Command, spec train.Spec) (*data.Dataset,
 		sayHolders(cmd, spec)
 		f.Own.sayUnscaled(cmd, spec.Data)
 		if f.Own.test != "" && SameFile(f.Own.test, spec.Data) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: WARNING: --test = %s is the file of --data: the accuracy is that on rows of the "+
-				"training; without --test, a fifth of the rows is the test set\n", f.Own.test)
+			Say(cmd, "WARNING: --test = %s is the file of --data: the accuracy is that on rows of the training; without "+
+				"--test, a fifth of the rows is the test set", f.Own.test)
 		}
 	}
 	return d, err
