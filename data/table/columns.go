@@ -262,11 +262,14 @@ func (c *Columns) listed(name string) (column, bool) {
 
 // Ignoring returns a description like c in which the column name is left out of the features (it adds the line
 // NAME,ignored). Use it for a column that must not be a feature, before you save a model: the model then accepts
-// files with and without this column. If c already has a line for exactly that name, Ignoring returns c unchanged, even
-// if the line gives another kind than ignored. The name must not contain *. c may be nil.
+// files with and without this column. If c already has this line, Ignoring returns c. If c has a line for exactly that name
+// with another kind, this is an error. The name must not contain *. c may be nil.
 func (c *Columns) Ignoring(name string) (*Columns, error) {
-	if _, listed := c.listed(name); listed {
+	switch k, listed := c.listed(name); {
+	case listed && k.kind == ignored:
 		return c, nil
+	case listed:
+		return nil, fmt.Errorf("column %.40q is listed as %s, must be %s", name, k.kind, ignored)
 	}
 	if strings.Contains(name, anything) {
 		return nil, fmt.Errorf("column %.40q, must have no %s in its name to be ignored", name, anything)

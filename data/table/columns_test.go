@@ -356,6 +356,14 @@ func TestIgnoring(t *testing.T) {
 			t.Error("a name for many columns")
 		}
 	}
+	// A column that says whose a record is must not become a feature because a line lists it as one.
+	c, err := ParseColumns("column,kind,values\nwho,number,\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Ignoring("who"); err == nil || err.Error() != `column "who" is listed as number, must be ignored` {
+		t.Errorf("a column listed as a number: %v", err)
+	}
 }
 
 // A line that no column can need, because an earlier pattern takes all of its columns, is refused in a file: its author
