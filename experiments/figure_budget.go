@@ -84,7 +84,8 @@ func (f *figureConfig) price(ctx context.Context, series string, spec train.Spec
 	e := out.epsilon()
 	if e == 0 {
 		return out, fmt.Errorf("%s: the certified ε is 0, because δ = %s alone covers what a record changes with σ = %s, so "+
-			"there is no ε to compare: give a larger --target-epsilon", series, decimal.Exactly(p.Delta),
+			"there is no ε to compare: it needs more rounds or less noise (a larger --scale or, for a file of your own, "+
+			"--target-epsilon)", series, decimal.Exactly(p.Delta),
 			decimal.Up(spec.NoiseMultiplier, 4))
 	}
 	if !(e > 0 && e <= math.MaxFloat64) {

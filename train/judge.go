@@ -242,7 +242,7 @@ func (p *Prepared) judgement(params []float32) judged {
 // MajorityWarning is the warning that reports print about a classifier whose accuracy is no better than that of
 // always predicting the most frequent class.
 const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing; a larger ε, " +
-	"more records or columns that --normalise scales can help, and --class-weights if a class is rare"
+	"more records or columns of similar size can help, and --class-weights if a class is rare"
 
 // BaselineWarning returns the text to print if a model is no better than the baseline (see [Prepared.Baseline]). It
 // does not check whether that is so. The text depends on Spec.Metric and on whether the model is one of regression.

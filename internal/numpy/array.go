@@ -114,12 +114,13 @@ func (a *array) numbers(f form, saturate bool, to []float32) error {
 	inOrder, done := w.inOrder(), 0
 	values := make([]float32, max(1, blockSize/a.kind.size))
 	var faults []error
-	faulty := map[int]bool{}
+	faulty, missing := map[int]bool{}, false
 	notFinite := func(at int, v float32, raw []byte) {
 		if saturate && a.kind.overflows(raw) {
 			to[at] = float32(math.Copysign(math.MaxFloat32, float64(v)))
 			return
 		}
+		missing = missing || v != v
 		if column := at % f.features; len(faults) < mostFaults && !faulty[column] {
 			faulty[column] = true
 			faults = append(faults, a.fault("row %d: column %d: must be a finite number in the range of "+
@@ -154,7 +155,7 @@ func (a *array) numbers(f form, saturate bool, to []float32) error {
 		}
 		return nil
 	})
-	if len(faults) > 0 {
+	if missing {
 		faults = append(faults, errors.New("np.nan_to_num(x, nan=0) replaces missing numbers by 0 before the file is saved"))
 	}
 	return errors.Join(append(faults, err)...)

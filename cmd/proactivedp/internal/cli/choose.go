@@ -97,7 +97,11 @@ func (t *TrainFlags) Choose(
 		return err
 	}
 	if text != "" {
-		Say(cmd, "%s; flags override this", text)
+		what := "this"
+		if open.Delta && cmd.Flags().Lookup("delta") == nil {
+			what = "all but δ"
+		}
+		Say(cmd, "%s; flags override %s", text, what)
 	}
 	return t.Fill(cmd, func(string, string) train.Spec { return chosen })
 }

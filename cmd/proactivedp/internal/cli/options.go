@@ -108,8 +108,11 @@ func GivenText(cmd *cobra.Command, names ...string) string {
 	var text strings.Builder
 	for _, name := range names {
 		switch f := cmd.Flags().Lookup(name); {
-		case f == nil || !f.Changed || f.Value.String() == "false":
+		case f == nil || !f.Changed:
 		case f.Value.Type() == "bool":
+			if f.Value.String() == "false" {
+				continue
+			}
 			text.WriteString(" --" + name)
 		default:
 			text.WriteString(" --" + name + " " + message.Word(f.Value.String()))

@@ -7,6 +7,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
 	"proactivedp/propose"
 	"proactivedp/train"
@@ -72,8 +73,13 @@ func trainCommand(s train.Spec) string {
 	text := fmt.Sprintf("proactivedp train --model %s --data %s --noise-multiplier %v --eta0 %v --beta %v --schedule %s", s.Model,
 		message.Word(s.Data), s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
 	usual := cli.Repeatable(cli.OwnUsual(pool.Train)(s.Model, s.Data))
-	return text + cli.FlagsText(s, usual, "model", "data", "noise-multiplier", "eta0",
-		"beta", "schedule")
+	stated := []string{"model", "data", "noise-multiplier", "eta0", "beta", "schedule"}
+	if size, err := decimal.Count(s.SampleSize); err == nil && s.Batches > 0 {
+		// --batches gives the batch size, with which --grad-computations cannot be given
+		text += fmt.Sprintf(" --steps %d", s.GradComps/size)
+		stated = append(stated, "batch-size", "grad-computations")
+	}
+	return text + cli.FlagsText(s, usual, stated...)
 }
 
 // utilityCommand returns the command that makes a utility graph again.

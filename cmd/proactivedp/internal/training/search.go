@@ -110,7 +110,10 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	o := &f.options
 	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
 	source := train.NewSource(d)
-	if err := errors.Join(f.chooseHead(cmd, source), f.chooseOwn(cmd, source)); err != nil {
+	if err := f.chooseHead(cmd, source); err != nil {
+		return err
+	}
+	if err := f.chooseOwn(cmd, source); err != nil {
 		return err
 	}
 	cli.SayWithoutNoise(cmd, f.spec.Train.Data, f.spec.Sigmas...)
@@ -197,7 +200,10 @@ func epsilonOf(ctx context.Context, source *train.Source, spec train.Spec) (floa
 func (f *searchFlags) chooseSchedule(cmd *cobra.Command, source *train.Source, head propose.Head) error {
 	spec := &f.spec
 	spec.Train.Model, spec.Train.FeatureMap, spec.Models = head.Model, head.Features, []string{head.Model}
-	if !cli.AnyChanged(cmd, "schedule", "beta") && !cli.OwnFile(spec.Train.Data) { // chooseOwn chooses that of a file
+	if cli.OwnFile(spec.Train.Data) {
+		return nil // chooseOwn chooses and checks the rest
+	}
+	if !cli.AnyChanged(cmd, "schedule", "beta") {
 		spec.Train.Schedule, spec.Train.Beta, spec.Beta = string(sim.ZeroDecay), 0, []float64{0}
 		cli.Say(cmd, "the schedule is zero (step sizes fall to 0); --schedule overrides this")
 	}
@@ -219,18 +225,34 @@ func (f *searchFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error 
 	}
 	changed := cmd.Flags().Changed
 	f.train.Spec = spec.Train
-	f.train.Spec.Holdout, f.train.Spec.Fold = 0, 0
+	open := f.train.Open(cmd, 0)
+	open.Clip, open.Eta0 = false, false // several are tried
+	if open.Rounds == 0 {
+		f.train.Spec.Holdout, f.train.Spec.Fold = 0, 0
+	}
 	if spec.Train.FeatureMap == "" { // else chooseHead chose the model
 		if f.train.OwnModel(cmd, source.Data()); f.train.Spec.Model != spec.Train.Model {
 			spec.Models = []string{f.train.Spec.Model}
 		}
 	}
-	open := f.train.Open(cmd, 0)
-	open.Clip, open.Eta0 = false, false // several are tried
+	if open.Rounds > 0 { // the batches must fit the records that are not held out, whatever the seed
+		least := math.MaxInt
+		for seed := range spec.Seeds {
+			trial := f.train.Spec
+			trial.Seed = uint64(seed + 1)
+			p, err := source.Prepare(trial)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			if n := p.Config.Mechanism.DatasetSize; n < least {
+				least, f.train.Spec.Seed = n, trial.Seed
+			}
+		}
+	}
 	if err := f.train.ChooseOwn(cmd, source, spec.Seeds, open); err != nil {
 		return err
 	}
-	f.train.Spec.Holdout, f.train.Spec.Fold = spec.Train.Holdout, spec.Train.Fold
+	f.train.Spec.Seed, f.train.Spec.Holdout, f.train.Spec.Fold = spec.Train.Seed, spec.Train.Holdout, spec.Train.Fold
 	spec.Train = f.train.Spec
 	if open.Noise {
 		spec.Sigmas[0] = spec.Train.NoiseMultiplier
@@ -247,7 +269,7 @@ func (f *searchFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error 
 	if size, err := decimal.Count(spec.Train.SampleSize); err == nil && !changed("proxy") && float64(size)*spec.Proxy < 0.5 {
 		spec.Proxy = 1 // a proxy would have no record
 	}
-	return cli.Usage(spec.Validate())
+	return cli.Usage(cli.Distinct([]error{spec.Validate()}))
 }
 
 // eta0 sets the step sizes of the search from --learning-rate.

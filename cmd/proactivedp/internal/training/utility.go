@@ -106,6 +106,9 @@ func (f *utilityFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error
 	f.train.OwnModel(cmd, source.Data())
 	f.train.Spec.Clip = slices.Max(f.clips)
 	open := f.train.Open(cmd, 0)
+	if !(open.SampleSize || open.GradComps || open.Eta0 || open.Schedule) {
+		return nil
+	}
 	open.Clip, open.Noise = false, true // the step size is that of a training with noise
 	if err := f.train.ChooseOwn(cmd, source, 1, open); err != nil {
 		return err
