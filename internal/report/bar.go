@@ -14,8 +14,8 @@ import (
 
 // Bar shows the progress of a piece of work. On a terminal it is a bar with the remaining time. Elsewhere, for
 // example in a log, it is a line for each tenth of the work, and one more after two seconds if the first tenth takes
-// longer; if the work ends within a second, only the end gets a line. On a [Screen] that writes JSON it is an event at most once a second. Several goroutines may use a Bar at the
-// same time.
+// longer. If the work ends within a second, only the end gets a line. On a [Screen] that writes JSON it is an event at
+// most once a second. Several goroutines may use a Bar at the same time.
 type Bar struct {
 	bar *progressbar.ProgressBar // nil unless on a terminal
 
