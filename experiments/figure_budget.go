@@ -68,10 +68,10 @@ func (b budgetPlan) cells(ctx context.Context, f *figureConfig) ([]pool.Cell, er
 	return cells, nil
 }
 
-// price returns a training with its planned cost.
+// price returns a training with its planned cost: that of the costliest seed.
 func (f *figureConfig) price(ctx context.Context, series string, spec train.Spec) (priced, error) {
 	spec = f.by(spec)
-	p, err := f.source.Prepare(spec)
+	p, err := f.source.Costliest(ctx, spec, f.seeds)
 	if err != nil {
 		return priced{}, fmt.Errorf("%s: %w", series, err)
 	}

@@ -79,7 +79,8 @@ func (s experiment) onScattering(ctx context.Context, f *figureConfig) ([]priced
 				return nil, err
 			}
 			spec.Holdout = series.holdout
-			if spec, err = f.source.Calibrate(ctx, spec, plan.epsilon); err != nil {
+			// Each seed leaves another number of records to train on, and so has another ε.
+			if spec, err = f.source.CalibrateSeeds(ctx, spec, f.seeds, plan.epsilon); err != nil {
 				return nil, err
 			}
 			p, err := f.price(ctx, series.name, spec)

@@ -29,6 +29,8 @@ type Open struct {
 	// SampleSize must be true too, and Choose computes the batch size from Epochs and Rounds.
 	Epochs float64
 	Rounds int
+	// MostSize is the largest batch size that Choose may compute from Rounds, or 0: the number of records of a client.
+	MostSize int
 }
 
 // UsualEpochs is the default number of epochs, if neither epochs nor rounds are given. In one epoch, a client
@@ -263,9 +265,12 @@ func (p *Prepared) size(ctx context.Context, spec *Spec, open Open, epsilon floa
 		return 0, fmt.Sprintf(" (%g epochs)", epochs), nil
 	}
 	if open.GradComps && open.Rounds > 0 {
-		size := min(n, max(1, int(math.Round(epochs*float64(n)/float64(open.Rounds)))))
+		size := max(1, int(math.Round(epochs*float64(n)/float64(open.Rounds))))
+		if most := cmp.Or(open.MostSize, n); size > most {
+			size, epochs = most, float64(most)*float64(open.Rounds)/float64(n)
+		}
 		spec.SampleSize, spec.GradComps = strconv.Itoa(size), size*open.Rounds
-		return 0, fmt.Sprintf(" (%g epochs)", epochs), nil
+		return 0, fmt.Sprintf(" (%.3g epochs)", epochs), nil
 	}
 	delta := cmp.Or(spec.Delta, p.Delta)
 	// A plan is for a record. A person with K records costs about K times its ε, so that the same batch sizes are good.

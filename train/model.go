@@ -192,13 +192,9 @@ func kindOf(name string) (modelKind, error) {
 			return k, nil
 		}
 	}
-	hint := ""
 	base, _, _ := strings.Cut(name, ":")
-	if like := message.Nearest(base, ModelNames()); like != "" {
-		hint = ": did you mean " + like + "?"
-	}
 	return modelKind{}, fmt.Errorf("model = %q, must be one of %s%s", name, strings.Join(ModelNames(), ", "),
-		hint)
+		message.Meant(base, ModelNames()))
 }
 
 // FullName returns a model's name with the defaults that the name leaves out. For example, FullName("mlp") returns

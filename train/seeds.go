@@ -3,15 +3,20 @@ package train
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
 )
 
 // ofSeeds prepares the spec with several consecutive seeds, starting with the spec's own. It
-// returns one run for each number of records that a client holds. With the split by record this
-// number, and so the sample rate, depends on the seed. Other splits always give the same number.
+// returns one run for each number of records that a client holds. With the split by record, and if
+// records are held out (Spec.Holdout), this number, and so the sample rate, depends on the seed.
+// Otherwise it is always the same.
 func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
+	if err := s.made(); err != nil {
+		return nil, err
+	}
 	var runs []*Prepared
 	known := map[int]bool{}
 	for range seeds {
@@ -23,7 +28,7 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 			known[n] = true
 			runs = append(runs, p)
 		}
-		if spec.Split != RecordSplit || s.data.Train > 0 {
+		if spec.Holdout == 0 && (spec.Split != RecordSplit || s.data.Train > 0) {
 			break
 		}
 		spec.Seed++
@@ -34,15 +39,27 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 	return runs, nil
 }
 
-// Costliest prepares seeds ≥ 1 runs of the spec with consecutive seeds, beginning with the spec's own, and returns
-// the run with the largest ε. Use it for a guarantee that holds for each of several runs. The runs differ in ε
-// only if Spec.Split is RecordSplit and the data has no separate test set, because then the number of training
-// records depends on the seed. ε is the upper end of the interval that package dp/pld certifies. If pld cannot
-// certify an ε for some of the runs, Costliest returns the first such run, because its ε has no known limit.
-func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
-	if err := s.made(); err != nil {
-		return nil, err
+// LeastRecords returns the least number of records that a client holds in seeds ≥ 1 runs of the spec with consecutive
+// seeds, beginning with the spec's own.
+func (s *Source) LeastRecords(spec Spec, seeds int) (int, error) {
+	runs, err := s.ofSeeds(spec, seeds)
+	if err != nil {
+		return 0, err
 	}
+	least := math.MaxInt
+	for _, p := range runs {
+		least = min(least, p.Config.Mechanism.DatasetSize)
+	}
+	return least, nil
+}
+
+// Costliest prepares seeds ≥ 1 runs of the spec with consecutive seeds, beginning with the spec's own, and returns the
+// run with the largest ε. Use it for a guarantee that holds for each of several runs. The runs differ in ε only if
+// Spec.Holdout is above 0, or if Spec.Split is RecordSplit and the data has no separate test set, because then the
+// number of training records depends on the seed. ε is the upper end of the interval that package dp/pld certifies. If
+// pld cannot certify an ε for some of the runs, Costliest returns the first such run, because its ε has no known
+// limit.
+func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
 	runs, err := s.ofSeeds(spec, seeds)
 	if err != nil {
 		return nil, err
@@ -84,9 +101,6 @@ func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (clai
 // consecutive seeds, beginning with the spec's own, and seeds ≥ 1 is their number. Their numbers of training records
 // may differ, see [Source.Costliest].
 func (s *Source) CalibrateSeeds(ctx context.Context, spec Spec, seeds int, targetEpsilon float64) (Spec, error) {
-	if err := s.made(); err != nil {
-		return Spec{}, err
-	}
 	spec.NoiseMultiplier, spec.TargetEpsilon = 1, 0 // any valid values
 	runs, err := s.ofSeeds(spec, seeds)
 	if err != nil {

@@ -1,8 +1,10 @@
 package train
 
 import (
+	"math"
 	"testing"
 
+	"proactivedp/data"
 	"proactivedp/dp/pld"
 )
 
@@ -21,13 +23,28 @@ func recordCost(t *testing.T, source *Source, spec Spec) float64 {
 }
 
 // No seed costs more than the one that Costliest returns, and with the noise for all seeds none costs more
-// than the target. With a split by record, this does not follow from the first seed.
+// than the target. If each seed has another number of training records, this does not follow from the first seed: with
+// a split by record, and if records are held out, also of data that has a separate test set.
 func TestNoSeedCostsMoreThanTheCostliest(t *testing.T) {
 	const seeds, target = 6, 0.5
-	source := NewSource(drawn())
-	for _, split := range []string{RecordSplit, ShuffledSplit} {
+	parted := drawn()
+	parted.Train = 300
+	for _, c := range []struct {
+		name    string
+		data    *data.Dataset
+		split   string
+		holdout float64
+		varies  bool
+	}{
+		{"split by record", drawn(), RecordSplit, 0, true},
+		{"shuffled split", drawn(), ShuffledSplit, 0, false},
+		{"shuffled split, records held out", drawn(), ShuffledSplit, 0.3, true},
+		{"test set", parted, RecordSplit, 0, false},
+		{"test set, records held out", parted, RecordSplit, 0.3, true},
+	} {
+		source := NewSource(c.data)
 		spec := smallSpec()
-		spec.Split = split
+		spec.Split, spec.Holdout = c.split, c.holdout
 		p, err := source.Costliest(t.Context(), spec, seeds)
 		if err != nil {
 			t.Fatal(err)
@@ -37,13 +54,22 @@ func TestNoSeedCostsMoreThanTheCostliest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, least := recordCost(t, source, spec), 0.0
+		fewest, err := source.LeastRecords(spec, seeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, least, few := recordCost(t, source, spec), 0.0, math.MaxInt
 		for range seeds {
+			p, err := source.Prepare(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			few = min(few, p.Config.Mechanism.DatasetSize)
 			if e := recordCost(t, source, spec); e > most {
-				t.Errorf("%s: seed %d costs %v, the costliest %v", split, spec.Seed, e, most)
+				t.Errorf("%s: seed %d costs %v, the costliest %v", c.name, spec.Seed, e, most)
 			}
 			if e := recordCost(t, source, calibrated); e > target {
-				t.Errorf("%s: seed %d costs %v of %v", split, calibrated.Seed, e, target)
+				t.Errorf("%s: seed %d costs %v of %v", c.name, calibrated.Seed, e, target)
 			}
 			less := calibrated
 			less.NoiseMultiplier *= 0.995
@@ -52,14 +78,17 @@ func TestNoSeedCostsMoreThanTheCostliest(t *testing.T) {
 			calibrated.Seed++
 		}
 		if least <= target {
-			t.Errorf("%s: with 0.995 of σ = %v no seed costs more than %v: it is not the least", split,
+			t.Errorf("%s: with 0.995 of σ = %v no seed costs more than %v: it is not the least", c.name,
 				calibrated.NoiseMultiplier, target)
 		}
-		if sole := first == most; sole != (split == ShuffledSplit) {
-			t.Errorf("%s: the first seed costs %v, the costliest %v", split, first, most)
+		if fewest != few {
+			t.Errorf("%s: least number of records = %d, the seeds have at least %d", c.name, fewest, few)
+		}
+		if (first != most) != c.varies {
+			t.Errorf("%s: the first seed costs %v, the costliest %v", c.name, first, most)
 		}
 	}
-	if _, err := source.Costliest(t.Context(), smallSpec(), 0); err == nil {
+	if _, err := NewSource(parted).Costliest(t.Context(), smallSpec(), 0); err == nil {
 		t.Error("no seeds have a costliest")
 	}
 }

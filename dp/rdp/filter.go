@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strconv"
 
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
@@ -363,7 +362,7 @@ func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) 
 	if err := context.Cause(ctx); err != nil {
 		return 0, err
 	}
-	if short, err := strconv.ParseFloat(strconv.FormatFloat(best, 'g', 6, 64), 64); err == nil && short > 1 {
+	if short := decimal.Digits(best, 6); short > 1 {
 		return short, nil
 	}
 	return best, nil

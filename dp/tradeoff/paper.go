@@ -134,9 +134,4 @@ func checkPositive(name string, v float64) error {
 	return nil
 }
 
-func checkCount(n int) error {
-	if n < 1 || n > MaxGuarantees {
-		return fmt.Errorf("number of guarantees = %d, must be in [1, %d]", n, MaxGuarantees)
-	}
-	return nil
-}
+func checkCount(n int) error { return dp.CheckCount("number of guarantees", n, 1, MaxGuarantees) }

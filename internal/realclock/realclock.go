@@ -59,9 +59,12 @@ func Check(cfg *sim.Config) error {
 	of := *cfg
 	of.Speeds = clock.Speeds{}
 	err := of.CheckFreeRunning()
-	if cfg.OwnSizes() {
-		err = errors.Join(err, errors.New("clients have their own sizes, must be those of all clients: a real clock has one number "+
-			"of rounds"))
+	for i := range cfg.Own {
+		one := sim.Config{Mechanism: cfg.Mechanism, Own: cfg.Own[i : i+1]}
+		if one.OwnSizes() {
+			return errors.Join(err, fmt.Errorf("client %d: sizes = %v, must be those of all clients: a real clock has one "+
+				"number of rounds", i, cfg.Own[i].Sizes))
+		}
 	}
 	return err
 }

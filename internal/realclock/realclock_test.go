@@ -251,7 +251,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 		{1, func(c *sim.Config) {
 			c.Own = slices.Repeat([]dp.Mechanism{c.Mechanism}, c.Clients())
 			c.Own[1].Sizes = dp.ConstantSizes(c.Mechanism.Sizes.At(0) + 1)
-		}, "must be those of all clients: a real clock has one number of rounds"},
+		}, "client 1: sizes = 9, must be those of all clients: a real clock has one number of rounds"},
 		{-1, nil, "time scale = -1"},
 		{math.NaN(), nil, "time scale = NaN"},
 		{1e7, nil, "time scale = 1e+07"},

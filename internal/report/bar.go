@@ -107,7 +107,7 @@ func (b *Bar) set(done int64) {
 	}
 	tenths := int64(10 * (float64(done) / float64(b.work)))
 	took := time.Since(b.start)
-	early := !b.began && b.tenths == 0 && done > 0 && took >= patience
+	early := !b.began && done > 0 && took >= patience
 	if tenths <= b.tenths && !early || took < time.Second && tenths < 10 || b.late && took < patience {
 		return
 	}

@@ -115,6 +115,11 @@ func (t *TrainFlags) ChooseOwn(cmd *cobra.Command, source *train.Source, seeds i
 	if err != nil {
 		return Usage(err)
 	}
+	if open.Rounds > 0 && open.MostSize == 0 {
+		if open.MostSize, err = source.LeastRecords(t.Spec, seeds); err != nil {
+			return Usage(err)
+		}
+	}
 	if err := t.Choose(cmd.Context(), cmd, p, open, train.UsualEpsilon); err != nil {
 		return Usage(err)
 	}

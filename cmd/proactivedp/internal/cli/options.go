@@ -105,20 +105,18 @@ func FlagGiven(cmd *cobra.Command, names ...string) string {
 
 // GivenText returns those of the named flags that were given, as text for a command line, each with a blank before it.
 func GivenText(cmd *cobra.Command, names ...string) string {
-	var text strings.Builder
+	text := ""
 	for _, name := range names {
-		switch f := cmd.Flags().Lookup(name); {
+		f := cmd.Flags().Lookup(name)
+		switch {
 		case f == nil || !f.Changed:
 		case f.Value.Type() == "bool":
-			if f.Value.String() == "false" {
-				continue
-			}
-			text.WriteString(" --" + name)
+			text += message.Option(name, f.Value.String() == "true")
 		default:
-			text.WriteString(" --" + name + " " + message.Word(f.Value.String()))
+			text += message.Option(name, f.Value.String())
 		}
 	}
-	return text.String()
+	return text
 }
 
 // CheckWorkers returns an error if n is not a possible number of goroutines.

@@ -227,32 +227,24 @@ func (f *searchFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error 
 	f.train.Spec = spec.Train
 	open := f.train.Open(cmd, 0)
 	open.Clip, open.Eta0 = false, false // several are tried
-	if open.Rounds == 0 {
-		f.train.Spec.Holdout, f.train.Spec.Fold = 0, 0
-	}
+	f.train.Spec.Holdout, f.train.Spec.Fold = 0, 0
 	if spec.Train.FeatureMap == "" { // else chooseHead chose the model
 		if f.train.OwnModel(cmd, source.Data()); f.train.Spec.Model != spec.Train.Model {
 			spec.Models = []string{f.train.Spec.Model}
 		}
 	}
 	if open.Rounds > 0 { // the batches must fit the records that are not held out, whatever the seed
-		least := math.MaxInt
-		for seed := range spec.Seeds {
-			trial := f.train.Spec
-			trial.Seed = uint64(seed + 1)
-			p, err := source.Prepare(trial)
-			if err != nil {
-				return cli.Usage(err)
-			}
-			if n := p.Config.Mechanism.DatasetSize; n < least {
-				least, f.train.Spec.Seed = n, trial.Seed
-			}
+		trial := f.train.Spec
+		trial.Holdout, trial.Fold = spec.Train.Holdout, spec.Train.Fold
+		var err error
+		if open.MostSize, err = source.LeastRecords(trial, spec.Seeds); err != nil {
+			return cli.Usage(err)
 		}
 	}
 	if err := f.train.ChooseOwn(cmd, source, spec.Seeds, open); err != nil {
 		return err
 	}
-	f.train.Spec.Seed, f.train.Spec.Holdout, f.train.Spec.Fold = spec.Train.Seed, spec.Train.Holdout, spec.Train.Fold
+	f.train.Spec.Holdout, f.train.Spec.Fold = spec.Train.Holdout, spec.Train.Fold
 	spec.Train = f.train.Spec
 	if open.Noise {
 		spec.Sigmas[0] = spec.Train.NoiseMultiplier

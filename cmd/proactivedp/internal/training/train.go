@@ -348,6 +348,12 @@ func (f *trainFlags) choose(cmd *cobra.Command, p *train.Prepared) (train.Spec, 
 	} else if epsilon == 0 {
 		epsilon = train.UsualEpsilon // only the batch size depends on it
 	}
+	if f.curve.given && open.Rounds > 0 {
+		var err error
+		if open.MostSize, err = p.Source().LeastRecords(p.Spec, f.curve.seeds); err != nil {
+			return train.Spec{}, err
+		}
+	}
 	err := f.train.Choose(cmd.Context(), cmd, p, open, epsilon)
 	if open.Noise {
 		f.train.Spec.TargetEpsilon = epsilon

@@ -106,12 +106,15 @@ func (f *utilityFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error
 	f.train.OwnModel(cmd, source.Data())
 	f.train.Spec.Clip = slices.Max(f.clips)
 	open := f.train.Open(cmd, 0)
-	if !(open.SampleSize || open.GradComps || open.Eta0 || open.Schedule) {
-		return nil
-	}
-	open.Clip, open.Noise = false, true // the step size is that of a training with noise
-	if err := f.train.ChooseOwn(cmd, source, 1, open); err != nil {
-		return err
+	if open.SampleSize || open.GradComps || open.Eta0 || open.Schedule {
+		open.Clip, open.Noise = false, true // the step size is that of a training with noise
+		p, err := source.Prepare(f.train.Spec)
+		if err == nil {
+			err = f.train.Choose(cmd.Context(), cmd, p, open, train.UsualEpsilon)
+		}
+		if err != nil {
+			return cli.Usage(err)
+		}
 	}
 	f.spec.Train = f.train.Spec
 	f.spec.Train.NoiseMultiplier, f.spec.Train.Delta = 0, 0 // w* has neither
