@@ -100,7 +100,7 @@ func (c *comparison) paid(i, seed int, fixed *pool.Paid) []string {
 
 // fixedSizes returns the cost of a run of the first series, which has constant sizes.
 func (c *comparison) fixedSizes(ctx context.Context, f *figureConfig) (*pool.Paid, error) {
-	p, err := f.source.Prepare(c.all[0].spec)
+	p, err := f.source.Costliest(ctx, c.all[0].spec, f.seeds)
 	if err != nil {
 		return nil, err
 	}

@@ -97,7 +97,7 @@ func (s experiment) sampled(
 // step size that train chooses for this noise without looking at the data.
 func (f *figureConfig) usual(ctx context.Context, spec train.Spec, epsilon float64) (train.Spec, error) {
 	spec.Clip = spec.UsualClip()
-	spec, err := f.source.Calibrate(ctx, spec, epsilon)
+	spec, err := f.source.CalibrateSeeds(ctx, spec, f.seeds, epsilon)
 	if err != nil {
 		return spec, err
 	}

@@ -21,18 +21,7 @@ import (
 // (Spec.BoundsEpsilon), it also counts their ε. If clients adapt their batch sizes, every batch counts as the largest
 // that a client may draw. If no noise multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
 func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64) (Spec, error) {
-	if err := s.made(); err != nil {
-		return Spec{}, err
-	}
-	spec.NoiseMultiplier, spec.TargetEpsilon = 1, 0 // any valid values
-	p, err := s.Prepare(spec)
-	if err != nil {
-		return Spec{}, err
-	}
-	if p, err = p.Calibrate(ctx, targetEpsilon); err != nil {
-		return Spec{}, err
-	}
-	return p.Spec, nil
+	return s.CalibrateSeeds(ctx, spec, 1, targetEpsilon)
 }
 
 // Calibrate returns a copy of p with the smallest noise multiplier at which the ε of a record is at most
