@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,14 +68,18 @@ func Repeatable(usual train.Spec) train.Spec {
 	return usual
 }
 
-// Open returns which settings of a training on a user's file were not given by flags: [TrainFlags.Choose] must choose
-// these. epochs is the value of --epochs, or 0.
+// Open returns which settings of a training were not given by flags: [TrainFlags.Choose] must choose these. epochs is
+// the value of --epochs, or 0. On a named data set, whose defaults are the paper's, they are the noise for
+// --target-epsilon, and without a step size also this and the clipping norm: the paper's are for the paper's noise.
 func (t *TrainFlags) Open(cmd *cobra.Command, epochs float64) train.Open {
 	missing := func(names ...string) bool { return !AnyChanged(cmd, names...) }
 	open := train.Open{
 		SampleSize: missing("batch-size"), GradComps: missing("grad-computations"), Delta: missing("delta"),
 		Clip: missing("max-grad-norm"), Eta0: missing("eta0", "learning-rate"), Schedule: missing("schedule", "beta"),
 		Noise: missing("noise-multiplier"), Epochs: epochs,
+	}
+	if !OwnFile(t.Spec.Data) {
+		return train.Open{Clip: open.Clip, Eta0: open.Eta0, Schedule: open.Schedule, Noise: true}
 	}
 	if dp.Sampling(t.Spec.Sampling) == dp.Allocation {
 		open.SampleSize = false // it follows from --batches
@@ -106,11 +111,12 @@ func (t *TrainFlags) Choose(
 	return t.Fill(cmd, func(string, string) train.Spec { return chosen })
 }
 
-// ChooseOwn chooses the open settings of trainings on a user's file with several seeds, and puts them into t.Spec,
-// which has preliminary settings. If the noise is open, it is the least with which no seed's training costs more than
-// [train.UsualEpsilon].
+// ChooseOwn chooses the open settings of trainings with several seeds, and puts them into t.Spec, which has preliminary
+// settings. If the noise is open, it is the least with which no seed's training costs more than the target epsilon of
+// t.Spec, or else [train.UsualEpsilon].
 func (t *TrainFlags) ChooseOwn(cmd *cobra.Command, source *train.Source, seeds int, open train.Open) error {
-	holdout, fold := t.Spec.Holdout, t.Spec.Fold
+	epsilon, holdout, fold := cmp.Or(t.Spec.TargetEpsilon, train.UsualEpsilon), t.Spec.Holdout, t.Spec.Fold
+	t.Spec.TargetEpsilon = 0
 	p, err := source.Prepare(t.Spec)
 	if err != nil {
 		return Usage(err)
@@ -120,14 +126,16 @@ func (t *TrainFlags) ChooseOwn(cmd *cobra.Command, source *train.Source, seeds i
 			return Usage(err)
 		}
 	}
-	if err := t.Choose(cmd.Context(), cmd, p, open, train.UsualEpsilon); err != nil {
-		return Usage(err)
+	if OwnFile(t.Spec.Data) || open.Eta0 {
+		if err := t.Choose(cmd.Context(), cmd, p, open, epsilon); err != nil {
+			return Usage(err)
+		}
 	}
 	t.Spec.Holdout, t.Spec.Fold = holdout, fold // a search leaves --holdout out here
 	if !open.Noise {
 		return nil
 	}
-	t.Spec, err = source.CalibrateSeeds(cmd.Context(), t.Spec, seeds, train.UsualEpsilon)
+	t.Spec, err = source.CalibrateSeeds(cmd.Context(), t.Spec, seeds, epsilon)
 	t.Spec.TargetEpsilon = 0 // σ is already calibrated
 	return err
 }

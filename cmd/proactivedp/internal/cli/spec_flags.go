@@ -139,7 +139,7 @@ var specFlags = []specFlag{
 			"add-or-remove adjacency) or shuffled (default: by-record for your own file, else shuffled)"},
 	{"delta", NoiseFlags, func(s *train.Spec) any { return &s.Delta },
 		"δ of the privacy statement, in (0, 1) (default 1/N; for your own file, the largest power of ten up to 1/(10N))"},
-	{"target-epsilon", RunFlags, func(s *train.Spec) any { return &s.TargetEpsilon },
+	{"target-epsilon", NoiseFlags, func(s *train.Spec) any { return &s.TargetEpsilon },
 		"certified ε that a record may cost over all clients that hold it, in [1e-8, 1e4]: trains with the least " +
 			"noise that keeps it, instead of --noise-multiplier"},
 	{"holdout", SettingFlags, func(s *train.Spec) any { return &s.Holdout },

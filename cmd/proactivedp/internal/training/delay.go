@@ -42,8 +42,8 @@ synchronous run, with 95 % confidence, and which of them is fastest.
 The target of each seed is the final accuracy of its synchronous run (delay 0, which is
 always run), less a tolerance that is printed. For a named data set, the defaults are the
 paper's setting. For your own file, --clients 5 --partition shard divides the records, and
-the other settings are chosen for ε = 1, as by train. In both cases, some gradients take
-much longer than others (--compute-time).
+the other settings are chosen for --target-epsilon (default 1), as by train. In both cases,
+some gradients take much longer than others (--compute-time).
 
 ε does not depend on the delay. It covers one training: trainings with the same seed share
 their noise, and no ε covers them together.
@@ -102,8 +102,8 @@ func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	source := train.NewSource(d)
-	if cli.OwnFile(f.spec.Train.Data) {
-		f.train.OwnModel(cmd, d)
+	f.train.OwnModel(cmd, d)
+	if cli.OwnFile(f.spec.Train.Data) || f.spec.Train.TargetEpsilon != 0 {
 		if err := f.train.ChooseOwn(cmd, source, f.spec.Seeds, f.train.Open(cmd, 0)); err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 	o.Command = func(s experiments.DelaySpec) string {
 		return delayCommand(s) + cli.OwnText(cmd) + drawingText(o.Drawing)
 	}
-	errs := []error{clock, checkTrain(cmd, *t, f.spec.Validate(), o.Workers), drawing,
+	errs := []error{clock, checkTarget(cmd, *t), checkTrain(cmd, *t, f.spec.Validate(), o.Workers), drawing,
 		cli.Refuse(cmd, "is not for this command: list delays in --delays", "delay"),
 		cli.Refuse(cmd, "is not for this command: --seeds says how many, from 1", "seed")}
 	if err := cli.Distinct(errs); err != nil {

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -27,6 +28,7 @@ type searchFlags struct {
 	spec    experiments.SearchSpec
 	options experiments.SearchOptions
 	rates   []float64
+	epsilon float64
 }
 
 func newSearch() *cobra.Command {
@@ -52,8 +54,8 @@ training and costs the part f of it. --proxy 1 runs whole trainings. Trainings w
 noise are always whole. --noise-multiplier says for which noise to search.
 
 For your own file, one client trains with the batch size, steps, schedule and noise that
-train would choose for ε = 1; --noise-multiplier asks for other noise. For a named data set,
-the other defaults are the paper's, except the schedule and β of networks. The paper has
+train would choose for --target-epsilon (default 1). For a named data set, the other
+defaults are the paper's, except the schedule and β of networks. The paper has
 0.1/(1+0.01√t); the step sizes in train and figures were found by this search, with lists.
 About a sixth of the training records is held out, unless --holdout says otherwise. A hash
 of each record decides which ones.
@@ -87,6 +89,8 @@ func (f *searchFlags) add(cmd *cobra.Command) {
 	cli.NumbersVar(fs, &spec.Beta, "beta", spec.Beta, "decays β of the step size to try, in [0, 1e30]")
 	cli.NumbersVar(fs, &spec.Sigmas, "noise-multiplier", spec.Sigmas,
 		"noise multipliers σ to search for, at least 0, each by itself; 0: without noise")
+	fs.Float64Var(&f.epsilon, "target-epsilon", 0, "certified ε that the winner may cost a record over all clients that hold it, "+
+		"in [1e-8, 1e4]: searches for the least noise that keeps it, instead of --noise-multiplier (default for your own file: 1)")
 	fs.Float64Var(&spec.Scale, "scale", spec.Scale, "run this part of the gradient computations, in (0, 1]")
 	fs.Float64Var(&spec.Proxy, "proxy", spec.Proxy, "fraction f, in (0, 1]: proxies have batch size f·s, noise "+
 		"multiplier f·σ and step size η₀/f; 1 runs whole trainings")
@@ -151,15 +155,15 @@ func (f *searchFlags) chooseHead(cmd *cobra.Command, source *train.Source) error
 	}
 	whole := spec.Train
 	whole.Model, whole.FeatureMap, whole.NoiseMultiplier = usual.Model, usual.Features, sigma
-	whole.Holdout, whole.Fold = 0, 0 // the winner trains on all records
+	whole.TargetEpsilon, whole.Holdout, whole.Fold = 0, 0, 0 // the winner trains on all records
 	_, probing, err := probeFor(whole.Data, "")
 	if err != nil {
 		return err
 	}
 	epsilon := 0.0
 	if len(heads) > 1 {
-		if cli.OwnFile(whole.Data) {
-			epsilon = train.UsualEpsilon
+		if cli.OwnFile(whole.Data) || f.epsilon != 0 {
+			epsilon = cmp.Or(f.epsilon, train.UsualEpsilon)
 		} else if epsilon, err = epsilonOf(cmd.Context(), source, whole); err != nil {
 			return err
 		}
@@ -216,11 +220,11 @@ func (f *searchFlags) chooseSchedule(cmd *cobra.Command, source *train.Source, h
 	return nil
 }
 
-// chooseOwn chooses the settings of a training on a user's file that no flag gives: of the winner, which trains on all
-// training records.
+// chooseOwn chooses the settings of a training on a user's file that no flag gives, and the noise for --target-epsilon:
+// of the winner, which trains on all training records.
 func (f *searchFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error {
 	spec := &f.spec
-	if !cli.OwnFile(spec.Train.Data) {
+	if !cli.OwnFile(spec.Train.Data) && f.epsilon == 0 {
 		return nil
 	}
 	changed := cmd.Flags().Changed
@@ -247,10 +251,11 @@ func (f *searchFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error 
 	f.train.Spec.Holdout, f.train.Spec.Fold = spec.Train.Holdout, spec.Train.Fold
 	spec.Train = f.train.Spec
 	if open.Noise {
-		spec.Sigmas[0] = spec.Train.NoiseMultiplier
-		cli.Say(cmd, "σ = %v, the least for ε = %d; --noise-multiplier overrides this", spec.Sigmas[0], train.UsualEpsilon)
+		spec.Sigmas = []float64{spec.Train.NoiseMultiplier}
+		cli.Say(cmd, "σ = %v, the least for ε = %v; --target-epsilon and --noise-multiplier override this", spec.Sigmas[0],
+			cmp.Or(f.epsilon, train.UsualEpsilon))
 	}
-	if open.Schedule {
+	if open.Schedule && cli.OwnFile(spec.Train.Data) {
 		spec.Beta = []float64{0}
 	}
 	if changed("learning-rate") {
@@ -295,6 +300,7 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 	})); err != nil {
 		return err
 	}
+	f.train.Spec.TargetEpsilon = f.epsilon
 	spec.Train = f.train.Spec
 	spec.Scale, spec.Proxy, spec.Seeds = given.Scale, given.Proxy, given.Seeds
 	spec.Models = cli.Given(cmd, "models", given.Models, spec.Models)
@@ -319,7 +325,7 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 	if cli.OwnFile(spec.Train.Data) && !changed("batch-size") && experiments.CheckPart("proxy", spec.Proxy) == nil {
 		checked.Proxy = 1 // the batch size is not chosen yet
 	}
-	if err := cli.Distinct([]error{checked.Validate(), cli.RefuseZeros(cmd, "input-scale", "lambda"),
+	if err := cli.Distinct([]error{checked.Validate(), checkTarget(cmd, spec.Train), cli.RefuseZeros(cmd, "input-scale", "lambda"),
 		checkBeta(cmd, spec.Train.Schedule), cli.CheckData(spec.Train.Data), cli.CheckWorkers(o.Workers)}); err != nil {
 		return cli.Usage(err)
 	}

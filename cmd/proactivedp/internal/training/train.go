@@ -340,8 +340,6 @@ func (f *trainFlags) choose(cmd *cobra.Command, p *train.Prepared) (train.Spec, 
 		planned := s.Over(train.Spec{})
 		open = train.Open{Clip: open.Clip && planned.Clip == 0, Eta0: open.Eta0 && planned.Eta0 == 0,
 			Schedule: open.Schedule && planned.Schedule == ""}
-	} else if !cli.OwnFile(p.Spec.Data) {
-		open = train.Open{Clip: open.Clip, Eta0: true, Schedule: open.Schedule, Noise: true}
 	} else if open.Noise && epsilon == 0 {
 		cli.Say(cmd, "ε = %d, because neither --target-epsilon nor --noise-multiplier is given", train.UsualEpsilon)
 		epsilon = train.UsualEpsilon
