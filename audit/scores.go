@@ -184,9 +184,9 @@ func (o ScoresOptions) Validate() error {
 
 // Audit returns two lower bounds on the ε of the attacked training, and measures how well the attack recognises
 // members (canaries that were in the training data). The first bound assumes only that fair coins chose the members.
-// The second is usually larger, but assumes more, see [GaussianDP]. The training may have run anywhere: Audit does not
-// need its code.
-// If a bound is above the ε that was claimed for the training, the claim is wrong, with the confidence o.Confidence.
+// The second is usually larger, but assumes more, see [GaussianDP]. The training may have run anywhere: Audit does
+// not need its code. If a bound is above the ε that was claimed for the training, the claim is wrong, with the
+// confidence o.Confidence.
 func (s Scores) Audit(o ScoresOptions) (*ScoresReport, error) {
 	if err := errors.Join(s.Validate(), o.Validate()); err != nil {
 		return nil, err

@@ -116,8 +116,8 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 
 // Expect prepares an empty data set d for a function that reads rows from a file into it. It sets the fields Classes
 // and Names from the labels l or, for regression, Classes and Targets from the bounds b. Give one of l and b, and nil
-// for the other; anything else is an error.
-// The labels or bounds must come from the user, because the program does not infer them from the records.
+// for the other; anything else is an error. The labels or bounds must come from the user, because the program does
+// not infer them from the records.
 func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
 	switch {
 	case l != nil && b != nil:

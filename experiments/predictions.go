@@ -257,11 +257,10 @@ func (c PredictionCase) combined(ctx context.Context, study propose.Study) ([]Pr
 	return all, err
 }
 
-// PredictionScore says how well three ways of predicting a test accuracy work, in one case (a data set, a model and an
-// ε) or in all cases together.
-// The first is the prediction of package propose, from proxies (cheap trainings with smaller batches and less noise). The
-// second is the utility graph (a model trained without noise, to which noise is added once, at the end). The third
-// trains for only an eighth of the rounds.
+// PredictionScore says how well three ways of predicting a test accuracy work, in one case (a data set, a model and
+// an ε) or in all cases together. The first is the prediction of package propose, from proxies (cheap trainings with
+// smaller batches and less noise). The second is the utility graph (a model trained without noise, to which noise is
+// added once, at the end). The third trains for only an eighth of the rounds.
 type PredictionScore struct {
 	Case     string `json:"case"`
 	Settings int    `json:"settings"` // number of settings

@@ -51,10 +51,9 @@ type Config struct {
 	Network clock.Network // how messages are lost or duplicated
 	Churn   clock.Churn   // how often clients leave and return
 	Adapt   Adapt         // how far clients may adapt their batch sizes to their speed
-	// Wire, unless it is nil, is called with each update when it is sent, sent again or duplicated (see
-	// Virtual.Record). Audits use it to see all updates, as an attacker on the network would, and to plant faults: Wire
-	// may change the update's U. Copies of one update share U, so a change for one copy changes
-	// all. Hogwild refuses Wire.
+	// Wire, unless it is nil, is called with each update when it is sent, sent again or duplicated (see Virtual.Record).
+	// Audits use it to see all updates, as an attacker on the network would, and to plant faults: Wire may change the
+	// update's U. Copies of one update share U, so a change for one copy changes all. Hogwild refuses Wire.
 	Wire func(Update)
 	// Substitute, unless it is nil, replaces Client.Release: it computes what a client sends. An audit uses it to
 	// run a faulty mechanism. The ledgers still count the rounds of the configured Mechanism.

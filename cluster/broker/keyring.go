@@ -86,9 +86,9 @@ const validity = 5 * 365 * 24 * time.Hour
 
 // MakeKeys makes the keys for a broker and its users, and writes them to the folder dir, which it creates if needed:
 // a [Keyring] for the broker, one file of [Credentials] for each of the clients, and one for each other [Role]:
-// operator, worker (one for all processes that compute trainings for others) and server. hosts are the names or addresses under
-// which the broker will be reached. Existing files are not overwritten. Each file is a secret of its user: copy it
-// only to the user's machine.
+// operator, worker (one for all processes that compute trainings for others) and server. hosts are the names or
+// addresses under which the broker will be reached. Existing files are not overwritten. Each file is a secret of its
+// user: copy it only to the user's machine.
 func MakeKeys(dir string, clients int, hosts []string) error {
 	if clients < 0 || clients > 1_000_000 {
 		return fmt.Errorf("keys of %d clients, must be in [0, 1000000]", clients)

@@ -262,8 +262,8 @@ func (c *Columns) listed(name string) (column, bool) {
 
 // Ignoring returns a description like c in which the column name is left out of the features (it adds the line
 // NAME,ignored). Use it for a column that must not be a feature, before you save a model: the model then accepts
-// files with and without this column. If c already has this line, Ignoring returns c. If c has a line for exactly that name
-// with another kind, this is an error. The name must not contain *. c may be nil.
+// files with and without this column. If c already has this line, Ignoring returns c. If c has a line for exactly
+// that name with another kind, this is an error. The name must not contain *. c may be nil.
 func (c *Columns) Ignoring(name string) (*Columns, error) {
 	switch k, listed := c.listed(name); {
 	case listed && k.kind == ignored:

@@ -17,8 +17,8 @@ import (
 //	k ≤ εN/(γθ²)
 //
 // rounded down, where γ is the constant of Theorem simpleF as printed or corrected (see [Form] and [Gamma]), and θ
-// (theta) the largest batch size divided by the mean one. γ depends on k; at the limit it is the
-// result of [RHS] for the noise multiplier σ_eq of [Sigma] and ᾱ = θ²/N.
+// (theta) the largest batch size divided by the mean one. γ depends on k; at the limit it is the result of [RHS] for
+// the noise multiplier σ_eq of [Sigma] and ᾱ = θ²/N.
 //
 // No set of trainings may exceed this limit, but staying below it is far from sufficient. The limit assumes the
 // largest possible number of rounds: rounds of one record each on average. Larger batches use up the budget sooner.

@@ -25,7 +25,7 @@ type Bar struct {
 	work   int64 // at most 0: unknown
 	done   int64
 	tenths int64 // number of tenths that were printed
-	began  bool  // a line was printed before the first tenth
+	began  bool  // something was printed, even before the first tenth
 	start  time.Time
 	late   bool    // nothing is shown before patience
 	events *Screen // nil unless progress is shown as events

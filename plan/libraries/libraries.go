@@ -75,9 +75,8 @@ type Release struct {
 	Notes []string
 }
 
-// OfPlan returns the rounds of a plan as a [Release]. It returns an error that wraps
-// dp.ErrNotCovered if no training meets the plan's budget (p.Run is nil), if no ε is proved for the plan, or if its
-// batch sizes vary.
+// OfPlan returns the rounds of a plan as a [Release]. It returns an error that wraps dp.ErrNotCovered if no training
+// meets the plan's budget (p.Run is nil), if no ε is proved for the plan, or if its batch sizes vary.
 func OfPlan(p *plan.Plan) (Release, error) {
 	if p == nil {
 		return Release{}, errors.New("no Plan")
