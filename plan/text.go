@@ -472,8 +472,11 @@ func (c *Calibration) answer() string {
 
 // Statement returns the privacy statement of the calibrated rounds, to publish with their ε.
 func (c *Calibration) Statement() string {
-	return fmt.Sprintf("Privacy. %s T = %d counts the rounds of all clients that hold the record.",
-		claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
+	unit, of := claim.PerRecord, "all clients that hold the record"
+	if c.Sampling.HasEpochs() { // the unfinished epochs of several clients do not add up, see dp.Times
+		unit, of = claim.PerClient, "one client; each other client that holds the record costs as much again"
+	}
+	return fmt.Sprintf("Privacy. %s T = %d counts the rounds of %s.", claim.Statement(unit, c.Bound(), c.Event()), c.Steps, of)
 }
 
 // For says whom the frontier's ε protects: "per record" or, for example, "for a person with up to 3 records".
