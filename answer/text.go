@@ -29,15 +29,15 @@ func (s *Tradeoff) WriteText(w io.Writer) error {
 		return err
 	}
 	if i := slices.IndexFunc(s.Curves, func(c CurveSummary) bool { return c.Side == tradeoff.Lower }); i >= 0 {
-		fmt.Fprintf(w, "A test for one record has a true positive rate at most %s above its false positive rate, at the points "+
-			"of the curve %s.\n", s.Curves[i].gain(), s.Curves[i].Name)
+		fmt.Fprintf(w, "A test for %s has a true positive rate at most %s above its false positive rate, at the points "+
+			"of the curve %s.\n", claim.Whom(s.events...), s.Curves[i].gain(), s.Curves[i].Name)
 	}
 	sampling := string(s.Sampling)
 	if s.Sampling == dp.Unsampled {
 		sampling = "no"
 	}
-	fmt.Fprintf(w, "%s\n--statement prints the statement in full.\n\nTrade-off curves, per record: %s adjacency, %s "+
-		"sampling\n\n", claim.Noted(claim.Line(s.bound, s.events...), s.Notes), s.Adjacency, sampling)
+	fmt.Fprintf(w, "%s\n--statement prints the statement in full.\n\nTrade-off curves, %s: %s adjacency, %s "+
+		"sampling\n\n", claim.Noted(claim.Line(s.bound, s.events...), s.Notes), claim.For(s.events[0].Group), s.Adjacency, sampling)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "curve\tbound on f\tlargest gain 1-α-f(α) of the points\tat α\n")
 	for _, c := range s.Curves {

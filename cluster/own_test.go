@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,10 +43,13 @@ func TestClientsHaveRecordsOfTheirOwn(t *testing.T) {
 	report, joined := r.run(t.Context())
 	r.checkFold(report)
 	for c, j := range joined {
-		if want := 100 * (c + 1); j.Records != want || j.Privacy.PerClient.DatasetSize != want || len(j.Notes) != 2 ||
-			!strings.Contains(j.Notes[0], "run as fast as they can") {
+		if want := 100 * (c + 1); j.Records != want || j.Privacy.PerClient.DatasetSize != want || len(j.Notes) != 3 ||
+			j.Notes[0] != ownHolders || !strings.Contains(j.Notes[1], "run as fast as they can") {
 			t.Errorf("client %d accounts for %d records, has %d; notes %q", c, j.Records, want, j.Notes)
 		}
+	}
+	if !slices.Contains(report.Notes, ownHolders) { // the server cannot know whether two clients bring the same record
+		t.Errorf("notes %q, must have %q", report.Notes, ownHolders)
 	}
 	worst, smallest := report.Privacy.Certified.PerClient, joined[0].Privacy.Certified.PerClient
 	if worst.EpsilonUpper == nil || *worst.EpsilonUpper < *smallest.EpsilonUpper {

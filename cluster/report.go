@@ -68,6 +68,9 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 	for c, one := range s.record.Clients {
 		r.Notes = append(r.Notes, replacedNote(c, one.replaced())...)
 	}
+	if s.Prepared.Config.Partition.Disjoint() && len(s.record.Clients) > 1 {
+		r.Notes = append(r.Notes, ownHolders)
+	}
 	r.Notes = append(r.Notes, olderCopies(r.Rounds))
 	if err := files.Write(s.record.path(reportFile), files.JSON(r)); err != nil {
 		return nil, err

@@ -172,18 +172,28 @@ func notesOf(p *train.Prepared) []string {
 			notes = []string{d.Note}
 		}
 	}
-	return slices.Concat(notes, heldByAll(p), spec.Notes())
+	return slices.Concat(notes, holders(p), spec.Notes())
 }
 
-// heldByAll returns a note that a record also pays for the releases of other clients that hold it.
-// Without the note, a reader could think that this client's releases are all.
-func heldByAll(p *train.Prepared) []string {
+// holders returns a note about the releases of other clients that hold a record, for which it pays too. If all hold it,
+// a reader could otherwise think that this client's releases are all. If the client has its own records, it cannot know
+// who else has them.
+func holders(p *train.Prepared) []string {
 	n := p.Config.Clients()
-	if n == 1 || !shares(p) {
+	switch {
+	case n == 1:
 		return nil
+	case shares(p):
+		return []string{fmt.Sprintf("each record is held by all %d clients, and these are the releases of one", n)}
+	case p.Test.Data == nil:
+		return []string{ownHolders}
 	}
-	return []string{fmt.Sprintf("each record is held by all %d clients, and these are the releases of one", n)}
+	return nil
 }
+
+// ownHolders is the note for records that only their client sees.
+const ownHolders = "(ε, δ) of a record counts the rounds of one client: a record that several clients bring (join --records) " +
+	"pays for the rounds of all of them"
 
 // WriteStatement writes the full privacy statement of everything that the client released.
 func (r *JoinReport) WriteStatement(w io.Writer) error { return r.Privacy.WriteStatement(w) }

@@ -222,9 +222,9 @@ func learningEpsilon(r claim.Report) string {
 	if r.NoiseMultiplier == 0 || r.Certified.PerRecord.EpsilonUpper == nil {
 		return "No ε is claimed."
 	}
-	return fmt.Sprintf("ε is that of one training, certified by %s, per record, δ = %s, %s adjacency, %s sampling. "+
-		"Numbered seeds: a simulation, no release.",
-		r.Certified.PerRecord.Accountant, decimal.Up(r.Delta, 5), r.Adjacency, r.Sampling)
+	return fmt.Sprintf("ε is that of one training, certified by %s, %s, δ = %s, %s adjacency, %s sampling. "+
+		"Numbered seeds: a simulation, no release.", r.Certified.PerRecord.Accountant, claim.For(r.Group),
+		decimal.Up(r.Delta, 5), r.Adjacency, r.Sampling)
 }
 
 func (l *LearningCurve) table() [][]string {

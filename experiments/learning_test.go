@@ -140,13 +140,15 @@ func TestCaptionsClaimWhatThereIs(t *testing.T) {
 	for _, c := range []struct {
 		sigma float64
 		upper *float64
+		group int
 		want  string
 	}{
-		{0, nil, "No ε is claimed."}, {2, nil, "No ε is claimed."},
-		{2, &epsilon, "ε is that of one training, certified by pld, per record, δ = 0.001, add-or-remove adjacency, " +
+		{0, nil, 0, "No ε is claimed."}, {2, nil, 0, "No ε is claimed."},
+		{2, &epsilon, 3, "certified by pld, for a person with up to 3 records, δ = 0.001"},
+		{2, &epsilon, 0, "ε is that of one training, certified by pld, per record, δ = 0.001, add-or-remove adjacency, " +
 			"poisson sampling. Numbered seeds: a simulation, no release."},
 	} {
-		l.Privacy.NoiseMultiplier, l.Privacy.Certified.PerRecord.EpsilonUpper = c.sigma, c.upper
+		l.Privacy.NoiseMultiplier, l.Privacy.Certified.PerRecord.EpsilonUpper, l.Privacy.Group = c.sigma, c.upper, c.group
 		got := l.picture().Caption
 		if !strings.Contains(got, c.want) || strings.Contains(got, "certified") != (c.upper != nil) {
 			t.Errorf("σ = %v: %s, want %s", c.sigma, got, c.want)

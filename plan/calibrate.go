@@ -28,7 +28,8 @@ type Target struct {
 	Sigma   float64 `json:"sigma,omitempty"` // noise multiplier σ in [0.05, 1e6]
 	// SampleRate is the sample rate q in [1e-9, 1]: the probability that a record is in the batch of a round.
 	SampleRate float64 `json:"sample_rate,omitempty"`
-	// Steps is the number of rounds T in [1, 1e9]; if several clients hold the record, the rounds of all of them.
+	// Steps is the number of rounds T in [1, 1e9]; if several clients hold the record, the rounds of all of them. With
+	// Allocation and Shuffle, it counts the rounds of one client, because those of several do not add up, see dp.Times.
 	Steps int `json:"steps,omitempty"`
 
 	// SampleSize (s, in [1, N]) and DatasetSize (N, in [1, 1e9]) may be given instead of SampleRate, which is then

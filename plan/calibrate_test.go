@@ -269,6 +269,27 @@ func TestCalibrationJSON(t *testing.T) {
 	}
 }
 
+// With samplings that have epochs, the rounds of several clients are no rounds of one: four clients with one round each
+// of four batches cost a record as much as four Poisson samples at rate 1/4, which is more than one epoch of one client.
+// So the statement is for one client.
+func TestCalibrationOfEpochsIsOfOneClient(t *testing.T) {
+	target := Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.25, Steps: 4, Sampling: dp.Allocation, Adjacency: dp.AddOrRemove,
+		Redraw: dp.EachEpoch}
+	c, err := Calibrate(t.Context(), target, pld.Accountant{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	together := c.Event()
+	together.Sampling, together.Redraw = dp.Poisson, ""
+	if b, err := (pld.Accountant{}).Epsilon(t.Context(), []dp.Event{together}, target.Delta); err != nil || b.EpsilonLower <= target.Epsilon {
+		t.Errorf("four clients: %+v, %v, must be above %v", b, err, target.Epsilon)
+	}
+	if text := c.Statement(); !strings.HasSuffix(text, "T = 4 counts the rounds of one client; each other client that holds the record "+
+		"costs as much again.") {
+		t.Error(text)
+	}
+}
+
 // If the answer is an end of the searched range, and not the limit of the budget, the text says so.
 func TestCalibrationTextTellsOfAnEnd(t *testing.T) {
 	for _, c := range []struct {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,8 +84,8 @@ func (h History) Fixed() ([]dp.Event, error) {
 //
 // An object with the key "releases" may be any report of this program. The warnings in it, in the keys notes,
 // data_note, synthetic_data and privacy.sum, become the Notes of the [History]. Keys that are not needed are ignored.
-// But a key that looks like a misspelling of "filter" is an error, because otherwise the budget would be lost without
-// a message.
+// But the key "events" next to "releases", and a key that looks like a misspelling of one of these or of "filter", is
+// an error, because otherwise rounds or the budget would be lost without a message.
 //
 // The key "filter" of an object has the keys epsilon, delta and orders: the [rdp.Limits] that were
 // fixed before the first release. If it also has "recorded": false, [History.Late] is set.
@@ -231,7 +232,7 @@ func readFile(text []byte) (file historyFile, err error) {
 		if err := json.Unmarshal(text, &file.Report); err != nil {
 			return file, strictjson.Plain(err, text)
 		}
-		if err := errors.Join(strictjson.Check(text, true), refuseMisspelt(text)); err != nil {
+		if err := errors.Join(strictjson.Check(text, true), refuseLost(text)); err != nil {
 			return file, err
 		}
 		if top.Filter != nil {
@@ -259,23 +260,21 @@ func decodePart(text, part []byte, v any) error {
 	return strictjson.Decode(append(bytes.Repeat([]byte("\n"), above), part...), v)
 }
 
-// refuseMisspelt reports a key that looks like a misspelling of "filter". Unknown keys of a report are
-// ignored, so the limits of the filter would be lost without a message.
-func refuseMisspelt(text []byte) error {
+// refuseLost reports a key next to "releases" that may hold rounds or the limits of the filter. Unknown keys of a report
+// are ignored, so they would be lost without a message: ε would be too small.
+func refuseLost(text []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
 		return strictjson.Plain(err, text)
 	}
-	const filter = "filter"
-	misspelt := "" // the first in alphabetical order
-	for key := range all {
-		if !strings.EqualFold(key, filter) && message.Nearest(key, []string{filter}) != "" &&
-			(misspelt == "" || key < misspelt) {
-			misspelt = key
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		switch near := message.Nearest(key, []string{"filter", "releases", "events"}); {
+		case near == "" || near != "events" && strings.EqualFold(key, near):
+		case strings.EqualFold(key, near):
+			return fmt.Errorf("the key %q is next to \"releases\", must be in one of its elements, or rounds would not be counted", key)
+		default:
+			return fmt.Errorf("the key %.40q looks like %q: if it is that, correct it; if not, rename it", key, near)
 		}
-	}
-	if misspelt != "" {
-		return fmt.Errorf("the key %.40q looks like %q: if it is that, correct it; if not, rename it", misspelt, filter)
 	}
 	return nil
 }

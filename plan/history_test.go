@@ -91,10 +91,14 @@ func TestHistoryKeepsNames(t *testing.T) {
 		`"releases" occurs twice`: strings.Replace(file.String(), "{", `{"releases": [],`, 1),
 		`unknown field "filte"`:   `{"filte": 3, "events": []}`,
 		// Among a report's keys, which are not read, a filter is not lost, nor what it says.
-		`the key "fliter"`:        strings.Replace(recorded, `"filter"`, `"fliter"`, 1),
-		`the key "filters"`:       strings.Replace(recorded, `"filter"`, `"filters"`, 1),
-		`unknown field "recordd"`: strings.Replace(report, `"recorded"`, `"recordd"`, 1),
-		"line 4: ":                "{\"a\": 1,\n\"releases\": [{\n\"events\": [\n{\"sigma\": \"2\"}]}]}",
+		`the key "fliter"`:  strings.Replace(recorded, `"filter"`, `"fliter"`, 1),
+		`the key "filters"`: strings.Replace(recorded, `"filter"`, `"filters"`, 1),
+		// Nor are rounds lost that stand next to the releases.
+		`the key "events" is next to`: strings.Replace(report, "{", `{"events": [{"sigma": 1, "sample_rate": 1, "steps": 9}],`, 1),
+		`the key "Events" is next to`: strings.Replace(report, "{", `{"Events": [],`, 1),
+		`the key "release"`:           strings.Replace(report, "{", `{"release": [],`, 1),
+		`unknown field "recordd"`:     strings.Replace(report, `"recorded"`, `"recordd"`, 1),
+		"line 4: ":                    "{\"a\": 1,\n\"releases\": [{\n\"events\": [\n{\"sigma\": \"2\"}]}]}",
 	} {
 		_, err := ReadHistory(strings.NewReader(text), dp.Poisson, "")
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -90,6 +90,11 @@ func (r NextRequest) Validate() error {
 	}
 	n := r.n()
 	goodClients := errs.clients(r.Clients)
+	if copies := holders(r.Clients, r.Shared); goodClients && copies > 1 && len(r.Past) > 0 && r.Past[len(r.Past)-1].Sampling.HasEpochs() {
+		// Next has one event for all of them, which would count their unfinished epochs as fewer whole ones (dp.Times).
+		errs.fail("clients = %d that hold every record, must be 1 with %s sampling: each client draws its own epochs, so their "+
+			"rounds do not add up: %w", copies, r.Past[len(r.Past)-1].Sampling, dp.ErrNotCovered)
+	}
 	switch {
 	case n == 0:
 		errs.fail("data set size N is missing, must be given: the last event has a sample rate only")

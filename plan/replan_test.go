@@ -496,3 +496,18 @@ func TestRefusedLegMayBeOneRound(t *testing.T) {
 		t.Errorf("k = %v: %+v, %s", r.Epochs, p.Run, p.Reason)
 	}
 }
+
+// Clients that hold the same records and shuffle them themselves do not share their epochs: a quarter of an epoch of
+// each of four clients may use a record four times, and costs as much as four epochs. The next leg is one event, so it
+// is planned for one client only.
+func TestSharedShuffledLegsAreRefused(t *testing.T) {
+	past := dp.Event{Sampling: dp.Shuffle, Adjacency: dp.ZeroOut, NoiseMultiplier: 20, SampleSize: 50, DatasetSize: 5000, Count: 100}
+	r := NextRequest{Past: []dp.Event{past}, Epochs: 0.25, Sigma: 20, Epsilon: 2, Delta: 1e-5, Clients: 4}
+	if err := r.Validate(); err != nil {
+		t.Errorf("separate records: %v", err)
+	}
+	r.Shared = true
+	if err := r.Validate(); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("shared records: %v, must not be covered", err)
+	}
+}

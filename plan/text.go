@@ -225,8 +225,11 @@ func (p *Plan) writeRun(t *page) {
 	}
 	if p.copies() > 1 {
 		t.row("per client", "%s, %s", claim.Short(p.PerClient), rounds(r.Rounds))
-		t.row("per record", "%s, held by %d clients: %s", claim.Short(p.PerRecord), p.Clients,
-			rounds(p.Clients*r.Rounds))
+		unit := "per record"
+		if p.Group > 0 {
+			unit = "per person"
+		}
+		t.row(unit, "%s, held by %d clients: %s", claim.Short(p.PerRecord), p.Clients, rounds(p.Clients*r.Rounds))
 	}
 }
 
@@ -469,17 +472,15 @@ func (c *Calibration) answer() string {
 
 // Statement returns the privacy statement of the calibrated rounds, to publish with their ε.
 func (c *Calibration) Statement() string {
-	return fmt.Sprintf("Privacy. %s T = %d counts the rounds of all clients that hold the record.",
-		claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
+	unit, of := claim.PerRecord, "all clients that hold the record"
+	if c.Sampling.HasEpochs() { // the unfinished epochs of several clients do not add up, see dp.Times
+		unit, of = claim.PerClient, "one client; each other client that holds the record costs as much again"
+	}
+	return fmt.Sprintf("Privacy. %s T = %d counts the rounds of %s.", claim.Statement(unit, c.Bound(), c.Event()), c.Steps, of)
 }
 
 // For says whom the frontier's ε protects: "per record" or, for example, "for a person with up to 3 records".
-func (f *Frontier) For() string {
-	if f.Group == 0 {
-		return "per record"
-	}
-	return "for " + claim.Whom(dp.Event{Group: f.Group})
-}
+func (f *Frontier) For() string { return claim.For(f.Group) }
 
 // drawn names a sampling other than Poisson.
 func (f *Frontier) drawn() string {

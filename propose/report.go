@@ -14,7 +14,6 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/models"
-	"proactivedp/plan"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -256,7 +255,7 @@ func (r *Report) expected(p Proposal) string {
 }
 
 // unit names whom the target epsilon protects.
-func (r *Report) unit() string { return (&plan.Frontier{Group: r.Group}).For() }
+func (r *Report) unit() string { return claim.For(r.Group) }
 
 func (r *Report) metric() string { return train.Spec{Metric: r.Metric}.MetricName() }
 

@@ -1,9 +1,11 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
@@ -56,9 +58,9 @@ func (s *Source) LeastRecords(spec Spec, seeds int) (int, error) {
 // Costliest prepares seeds ≥ 1 runs of the spec with consecutive seeds, beginning with the spec's own, and returns the
 // run with the largest ε. Use it for a guarantee that holds for each of several runs. The runs differ in ε only if
 // Spec.Holdout is above 0, or if Spec.Split is RecordSplit and the data has no separate test set, because then the
-// number of training records depends on the seed. ε is the upper end of the interval that package dp/pld certifies. If
-// pld cannot certify an ε for some of the runs, Costliest returns the first such run, because its ε has no known
-// limit.
+// number of training records depends on the seed. ε is the upper end of the interval that package dp/pld certifies, at
+// the smallest δ of the runs. If pld cannot certify an ε for some of the runs, Costliest returns the first such run,
+// because its ε has no known limit.
 func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
 	runs, err := s.ofSeeds(spec, seeds)
 	if err != nil {
@@ -67,9 +69,12 @@ func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared
 	if len(runs) == 1 {
 		return runs[0], nil
 	}
+	// At one δ for all: if it is 1/N, a run with more records has a smaller one, at which its ε may be larger although
+	// its sample rate is smaller. Its pair (ε, δ) would not hold for the runs with fewer records.
+	delta := slices.MinFunc(runs, func(a, b *Prepared) int { return cmp.Compare(a.Delta, b.Delta) }).Delta
 	costliest, most := runs[0], 0.0
 	for _, p := range runs {
-		privacy, err := p.Config.PlannedPrivacy(ctx, pld.Accountant{}, p.Delta)
+		privacy, err := p.Config.PlannedPrivacy(ctx, pld.Accountant{}, delta)
 		if err != nil {
 			return nil, err
 		}

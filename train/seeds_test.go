@@ -1,21 +1,30 @@
 package train
 
 import (
+	"cmp"
 	"math"
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/data/synth"
 	"proactivedp/dp/pld"
+	"proactivedp/rng"
 )
 
-// recordCost is what a record of the run pays, certified.
+// recordCost is what a record of the run pays, certified, at the run's own δ.
 func recordCost(t *testing.T, source *Source, spec Spec) float64 {
+	t.Helper()
+	return costAt(t, source, spec, 0)
+}
+
+// costAt is recordCost at the given δ, or at the run's own δ if it is 0.
+func costAt(t *testing.T, source *Source, spec Spec, delta float64) float64 {
 	t.Helper()
 	p, err := source.Prepare(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, err := p.Config.PlannedPrivacy(t.Context(), pld.Accountant{}, p.Delta)
+	planned, err := p.Config.PlannedPrivacy(t.Context(), pld.Accountant{}, cmp.Or(delta, p.Delta))
 	if err != nil || planned.PerRecord.EpsilonUpper == nil {
 		t.Fatalf("%v, %s", err, planned.PerRecord.Reason)
 	}
@@ -90,5 +99,26 @@ func TestNoSeedCostsMoreThanTheCostliest(t *testing.T) {
 	}
 	if _, err := NewSource(parted).Costliest(t.Context(), smallSpec(), 0); err == nil {
 		t.Error("no seeds have a costliest")
+	}
+}
+
+// The pair (ε, δ) of the costliest run holds for every seed, also if δ is 1/N and so differs: here, runs with more
+// records have a larger ε, but at a smaller δ, and runs with fewer records cost more at that δ.
+func TestTheCostliestPairHoldsForEverySeed(t *testing.T) {
+	const seeds = 20
+	d := synth.OneHot(rng.New(3), 40)
+	d.Train = 36
+	source, spec := NewSource(d), smallSpec()
+	spec.Clients, spec.NoiseMultiplier, spec.SampleSize, spec.GradComps, spec.Holdout = 1, 1, "1", 5, 0.25
+	p, err := source.Costliest(t.Context(), spec, seeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := recordCost(t, source, p.Spec)
+	for range seeds {
+		if e := costAt(t, source, spec, p.Delta); e > most {
+			t.Errorf("seed %d costs ε = %v at δ = %v, the costliest seed %d has %v", spec.Seed, e, p.Delta, p.Spec.Seed, most)
+		}
+		spec.Seed++
 	}
 }

@@ -351,6 +351,15 @@ func drawSentence(b dp.Bound, events []dp.Event) string {
 // as 5, "a person with up to 5 records" (see dp.Event.Group).
 func Whom(events ...dp.Event) string { return ofWhom("a record", events) }
 
+// For returns text to write after an ε, which says whom it protects: "per record" or, if group is above 0, for example
+// "for a person with up to 3 records". group is that of the events (dp.Event.Group) or of a [Report].
+func For(group int) string {
+	if group == 0 {
+		return "per record"
+	}
+	return "for " + person(group, "")
+}
+
 // ofWhom replaces "record" in unit if the events are for persons with several records.
 func ofWhom(unit string, events []dp.Event) string {
 	if len(events) == 0 || events[0].Group == 0 {

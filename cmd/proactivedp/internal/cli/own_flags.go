@@ -439,10 +439,11 @@ func (o *OwnFlags) withTest(d *data.Dataset, r Reading) (*data.Dataset, error) {
 	return d, nil
 }
 
-// privately normalises the columns that hold numbers by bounds that are found with noise. The noise is
-// drawn from the seed or, in a release, from the operating system.
+// privately normalises the columns that hold numbers by bounds that are found with noise. The noise is drawn from the
+// run of the seed (--run) or, in a release, from the operating system. So the bounds of two runs share no noise, which
+// their ε together assumes.
 func (o *OwnFlags) privately(d *data.Dataset, c *table.Columns, limit int64) (*data.Dataset, error) {
-	root := rng.New(o.private.Seed)
+	root := rng.New(o.private.Seed).ForRun(o.private.Run)
 	if o.private.SeedFromOS {
 		if o.found {
 			return nil, errors.New("--bounds: the bounds were found before, and finding them again would cost their ε again")

@@ -13,8 +13,26 @@ import (
 	"testing"
 
 	"proactivedp/data/fetch"
+	"proactivedp/data/synth"
 	"proactivedp/internal/testkit"
+	"proactivedp/rng"
+	"proactivedp/train"
 )
+
+// Two runs of one seed draw the noise of their private bounds independently, and the same run draws it again: the ε of
+// both runs together assumes that their releases share no noise.
+func TestRunsShareNoBounds(t *testing.T) {
+	bounds := func(run uint64) string {
+		o := OwnFlags{private: train.Spec{Seed: 1, Run: run, BoundsEpsilon: 1e-4}} // the noise hides the records
+		if _, err := o.privately(synth.Phishing(rng.New(1)), nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(o.Mapped.Low, o.Mapped.High)
+	}
+	if bounds(0) != bounds(0) || bounds(0) == bounds(1) {
+		t.Error("the bounds of one run differ, or those of two runs are equal")
+	}
+}
 
 // Arrays and a CSV file of the same numbers are one data set, whatever the type of the numbers,
 // normalised or not.

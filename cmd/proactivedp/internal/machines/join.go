@@ -62,10 +62,11 @@ names a file with this client's own records to train on instead.
 --max-epsilon is the largest ε that a record of this client may cost, certified, in all
 rounds of all clients that hold it. A run that would cost more is refused. The δ is the
 run's, or 1/N for the N records here if that is less, because a server could choose a δ so
-large that any run costs little. --records always needs the flag. Without it, a run is
-refused if no finite ε can be certified, for example if it has no noise (sigma = 0); only
---max-epsilon any accepts that. With --exact, a run whose server trains with --exact=false
-is refused, because the low bits of its noise can reveal records.
+large that any run costs little. --records always needs the flag; ε then assumes that no
+other client has the same record. Without the flag, a run is refused if no finite ε can be
+certified, for example if it has no noise (sigma = 0); only --max-epsilon any accepts that.
+With --exact, a run whose server trains with --exact=false is refused, because the low bits
+of its noise can reveal records.
 
 A client waits for a server that does not answer. If it hears nothing for the time
 --give-up-after, it ends with status 1. The same command continues the training.`,

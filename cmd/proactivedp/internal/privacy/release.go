@@ -31,7 +31,7 @@ func (r *releaseFlags) add(cmd *cobra.Command) {
 		"batch size s, in [1, N], expected under Poisson sampling; with --n, instead of --sample-rate")
 	cli.CountVar(f, &r.n, "n", 0, "size N of the data set, at least 1")
 	cli.CountVar(f, &r.steps, "steps", 0, "steps (rounds) T, at least 1, of all clients that hold the record; with "+
-		"--sampling shuffle, of one data loader")
+		"--sampling shuffle or allocation, of one client")
 	cli.CountVar(f, &r.batches, "batches", 0, "batches of an epoch, at least 1; only with --sampling shuffle or "+
 		"allocation, instead of --sample-rate")
 	f.StringVar(&r.redraw, "redraw", "", "with --sampling allocation or shuffle: epoch (each epoch draws anew) or once (one "+
