@@ -25,8 +25,11 @@ type content struct {
 	times   []SizeTime // of sample sizes, for the manifest; nil is none
 }
 
-// write writes the content to a figure's folder, drawn as the manifest says.
-func (out *content) write(dir string, m Manifest) (err error) {
+// write writes the content to a figure's folder, drawn as the manifest m says. It adds to m what the content and the
+// configuration say.
+func (out *content) write(dir string, f *figureConfig, m Manifest) (err error) {
+	m.Config, m.Times, m.Scale, m.Runner, m.TimeScale = out.config, out.times, f.scale, f.runner, f.timeScale
+	m.Data, m.Files = results.SourceData(f.source), m.Drawing.Files()
 	if m.Table, err = results.Digest(out.table); err != nil {
 		return err
 	}

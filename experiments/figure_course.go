@@ -44,49 +44,41 @@ func (s experiment) courseFigures() []Figure {
 
 // courseFigure shows the loop's stages for clients with different budgets and targets.
 func (s experiment) courseFigure(suffix, strategy string) Figure {
-	return Figure{
+	return figureOf(Figure{
 		Name: s.Train.Data + "-course" + suffix, Data: s.Train.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Course of the loop for clients of unequal budgets and targets, strategy %s, on %s",
 			strategy, s.Train.Data),
-		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
-			var cells []pool.Cell
-			for seed := range f.seeds {
-				r, err := s.courseRequest(f, strategy, uint64(seed+1))
-				if err != nil {
-					return nil, err
-				}
-				c, err := f.courseCell(r)
-				if err != nil {
-					return nil, err
-				}
-				cells = append(cells, c)
-			}
-			return cells, nil
-		},
-		finish: func(_ context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
-			courses, err := pool.DecodeAll[Course](results)
+	}, func(f *figureConfig) (cells []pool.Cell, err error) {
+		for seed := range f.seeds {
+			r, err := s.courseRequest(f, strategy, uint64(seed+1))
 			if err != nil {
 				return nil, err
 			}
-			return s.courseContent(f, strategy, courses)
-		},
-		redraw: func(_ context.Context, f *figureConfig, k *storedFigure) (*content, error) {
-			var config courseConfig
-			if err := json.Unmarshal(k.config, &config); err != nil {
-				return nil, fmt.Errorf("%s: config: %w", results.ManifestFile, err)
+			c, err := f.courseCell(r)
+			if err != nil {
+				return nil, err
 			}
-			if len(config.Courses) != k.Seeds {
-				return nil, fmt.Errorf("%s has %d courses, must have one for each of %d seeds", results.ManifestFile,
-					len(config.Courses), k.Seeds)
+			cells = append(cells, c)
+		}
+		return cells, nil
+	}, func(_ context.Context, f *figureConfig, courses []Course) (*content, error) {
+		return s.courseContent(f, strategy, courses)
+	}, func(_ *figureConfig, k *storedFigure) ([]Course, error) {
+		var config courseConfig
+		if err := json.Unmarshal(k.config, &config); err != nil {
+			return nil, fmt.Errorf("%s: config: %w", results.ManifestFile, err)
+		}
+		if len(config.Courses) != k.Seeds {
+			return nil, fmt.Errorf("%s has %d courses, must have one for each of %d seeds", results.ManifestFile,
+				len(config.Courses), k.Seeds)
+		}
+		for i := range config.Courses {
+			if err := config.Courses[i].Validate(len(courseClients)); err != nil {
+				return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
 			}
-			for i := range config.Courses {
-				if err := config.Courses[i].Validate(len(courseClients)); err != nil {
-					return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
-				}
-			}
-			return s.courseContent(f, strategy, config.Courses)
-		},
-	}
+		}
+		return config.Courses, nil
+	})
 }
 
 // courseConfig is the manifest's description of a course figure.

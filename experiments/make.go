@@ -111,13 +111,6 @@ type Manifest struct {
 	SHA256 string `json:"manifest_sha256"`
 }
 
-func (o MakeOptions) command(figure Figure, synthetic bool) string {
-	if o.Command == nil {
-		return ""
-	}
-	return o.Command(figure, synthetic)
-}
-
 // hogwild reports whether goroutines run the trainings.
 func (o MakeOptions) hogwild() bool { return o.Runner == train.HogwildRunner }
 
@@ -262,9 +255,21 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
-		m := figureManifest(fig, f, o, out.config, origin)
-		m.Times = out.times
-		if err := out.write(filepath.Join(o.Out, fig.Name), m); err != nil {
+		m := Manifest{Figure: fig.Name, Title: fig.Title, Seeds: f.seeds, Kept: f.kept[fig.Name].origin(), Origin: origin,
+			Drawing: o.Drawing}
+		if o.Command != nil {
+			m.Command = o.Command(fig, f.data().Synthetic)
+		}
+		if fig.first {
+			m.Seeds = 1
+		}
+		if fig.Sizes {
+			m.Sizes = f.sizes
+		}
+		if fig.Equal {
+			m.Epsilon = f.epsilon
+		}
+		if err := out.write(filepath.Join(o.Out, fig.Name), f, m); err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
 		if out.advice != "" && o.Progress != nil {
@@ -272,25 +277,4 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		}
 	}
 	return writeIndex(o.Out, figures)
-}
-
-func figureManifest(fig Figure, f *figureConfig, o MakeOptions, config any, origin results.Origin) Manifest {
-	seeds := f.seeds
-	if fig.first {
-		seeds = 1
-	}
-	m := Manifest{
-		Figure: fig.Name, Title: fig.Title, Command: o.command(fig, f.data().Synthetic), Config: config,
-		Seeds: seeds, Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale,
-		Data: results.SourceData(f.source), Origin: origin,
-		Drawing: o.Drawing, Files: o.Drawing.Files(),
-	}
-	m.Kept = f.kept[fig.Name].origin()
-	if fig.Sizes {
-		m.Sizes = f.sizes
-	}
-	if fig.Equal {
-		m.Epsilon = f.epsilon
-	}
-	return m
 }

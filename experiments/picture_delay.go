@@ -22,7 +22,7 @@ func heading(f *figureConfig, c *comparison, what string) plots.Picture {
 
 // delayContent draws the final accuracy against the permissible delay, with a line for each comparison.
 // All comparisons must have the same delays.
-func delayContent(ctx context.Context, f *figureConfig, comparisons ...*comparison) (*content, error) {
+func delayContent(ctx context.Context, f *figureConfig, comparisons []*comparison) (*content, error) {
 	p := heading(f, comparisons[0], "accuracy against the permissible delay")
 	p.XLabel, p.YLabel = delayLabel, accuracyLabel(comparisons[0].all[0].spec)+" at the end (fraction)"
 	p.XNames = comparisons[0].axisNames()

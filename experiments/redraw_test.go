@@ -333,9 +333,9 @@ func TestStoredUtilityOfOneSigma(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := json.Marshal(pool.Utility{Clip: 0.5, Accuracy: 0.875, Norm: 3,
-		Points: []pool.UtilityPoint{{Sigma: 2, Fraction: 0.25, FractionSD: 0.125, MeanAccuracy: 0.75}}})
-	if err != nil || len(all) != 1 || string(all[0]) != string(want) {
-		t.Errorf("%s, want %s, %v", all, want, err)
+	want := []*pool.Utility{{Clip: 0.5, Accuracy: 0.875, Norm: 3,
+		Points: []pool.UtilityPoint{{Sigma: 2, Fraction: 0.25, FractionSD: 0.125, MeanAccuracy: 0.75}}}}
+	if !reflect.DeepEqual(all, want) {
+		t.Errorf("%+v, want %+v", all, want)
 	}
 }
