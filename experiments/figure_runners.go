@@ -122,7 +122,7 @@ func drawRunners(ctx context.Context, f *figureConfig, both []*comparison) (*con
 	for _, by := range of.off {
 		off = append(off, math.Abs(by))
 	}
-	return runnersContent(ctx, f, both, of, runnersConfig{MedianOff: median(off), LargestOff: slices.Max(off)})
+	return runnersContent(ctx, f, both, of, runnersConfig{MedianOff: report.Median(off), LargestOff: slices.Max(off)})
 }
 
 // runnersContent draws accuracy, time and staleness against the delays, for the virtual runner and for
@@ -178,7 +178,7 @@ func runnersContent(ctx context.Context, f *figureConfig, both []*comparison, al
 			case comparedAccuracy:
 				row = append(row, texts...)
 			case comparedTime:
-				row = append(row, strings.Join(texts, ", "), report.Percent(median(all.off[from:to])))
+				row = append(row, strings.Join(texts, ", "), report.Percent(report.Median(all.off[from:to])))
 			default:
 				row = append(row, strings.Join(texts, ", "))
 			}
@@ -209,13 +209,4 @@ func comparedText(what int, mean, sd float64, seeds int) string {
 		return fmt.Sprintf("%.3g", mean)
 	}
 	return report.Share(mean)
-}
-
-// median returns the median of x, or 0 if x is empty.
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(x))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

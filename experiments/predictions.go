@@ -317,14 +317,14 @@ func scorePredictions(name string, all []PredictionCheck) PredictionScore {
 			s.Within += 1 / float64(len(all))
 		}
 	}
-	s.HalfWidth = median(half)
+	s.HalfWidth = report.Median(half)
 	fit := func(predicted func(PredictionCheck) float64) PredictionFit {
 		var values, errs []float64
 		for _, c := range all {
 			values = append(values, predicted(c))
 			errs = append(errs, math.Abs(predicted(c)-c.Real))
 		}
-		f := PredictionFit{Median: median(errs)}
+		f := PredictionFit{Median: report.Median(errs)}
 		if rank := stat.Correlation(ranks(values), ranks(real), nil); !math.IsNaN(rank) {
 			f.Rank = &rank
 		}

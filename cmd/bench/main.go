@@ -147,7 +147,7 @@ func (b *bencher) train(procs int, args ...string) (rate, memory float64, err er
 		rates = append(rates, float64(report.Updates)/used.Seconds())
 		memories = append(memories, peak)
 	}
-	return median(rates), median(memories), nil
+	return report.Median(rates), report.Median(memories), nil
 }
 
 // figures makes the figures once and returns the processor time and the peak memory.

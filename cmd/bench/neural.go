@@ -15,6 +15,7 @@ import (
 
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
+	"proactivedp/internal/report"
 )
 
 // suite is the benchmarks of one package, run with one class of kernels.
@@ -65,7 +66,7 @@ func medians(r io.Reader) (measured, error) {
 	for name, units := range all {
 		m[name] = map[string]float64{}
 		for unit, values := range units {
-			m[name][unit] = median(values)
+			m[name][unit] = report.Median(values)
 		}
 	}
 	return m, results.Err()

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 
+	"proactivedp/internal/report"
 	"proactivedp/train"
 )
 
@@ -78,7 +79,7 @@ func (r scaleRun) point(runs int) (scalePoint, error) {
 		rates, times = append(rates, updates/c.Seconds), append(times, 1e9*c.Processor/updates)
 		gradients, memories = append(gradients, 1e9*c.Gradient), append(memories, memory)
 	}
-	p.Rate, p.Nanoseconds, p.Gradient, p.MiB = median(rates), median(times), median(gradients), median(memories)
+	p.Rate, p.Nanoseconds, p.Gradient, p.MiB = report.Median(rates), report.Median(times), report.Median(gradients), report.Median(memories)
 	p.Least, p.Most = slices.Min(times), slices.Max(times)
 	return p, nil
 }
