@@ -17,24 +17,16 @@ type storedFigure struct {
 }
 
 func readStored(dir, folder string) (*storedFigure, error) {
-	text, err := results.ManifestText(dir, folder)
-	if err != nil {
-		return nil, err
-	}
 	k := &storedFigure{}
 	k.Config = &k.config
-	if err := json.Unmarshal(text, &k.Manifest); err != nil {
-		return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
+	var err error
+	if k.table, err = results.ReadFigure(dir, folder, &k.Manifest, &k.Table); err != nil {
+		return nil, err
 	}
 	if err := errors.Join(CheckSeeds(k.Seeds), CheckPart("scale", k.Scale), checkSizes(k.Sizes)); err != nil {
 		return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
 	}
-	table, err := results.ReadTable(dir, folder, k.Table)
-	if err != nil {
-		return nil, err
-	}
-	k.table, err = results.ParseTable(table)
-	return k, err
+	return k, nil
 }
 
 // whole converts float64 counts, as read from CSV, to ints.

@@ -27,18 +27,23 @@ const (
 // writeScale writes the folder: figures, data, manifest and README.
 func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error {
 	m := scaleManifest{cpu.Describe(), runtime.NumCPU(), runs, *law, time.Now().UTC().Format(time.DateOnly), runtime.Version()}
-	caption := scaleCaption(&m)
-	return results.WriteFiles(dir, map[string]func(io.Writer) error{
-		scalePicture: func(w io.Writer) error { return timeCost.draw(w, points, law, caption) },
-		scaleMemory:  func(w io.Writer) error { return memoryCost.draw(w, points, law, caption) },
-		scaleReadme: func(w io.Writer) error {
-			return report.WriteMarkdown(w, func(w io.Writer) error { return writeScaleReadme(w, points, &m) })
-		},
-	}, scaleRecords(points, law), map[string]any{
+	return results.WriteFiles(dir, m.pictures(points), scaleRecords(points, law), map[string]any{
 		"command": "make scale", "version": version.Get().Source(), "go": m.Go,
 		"machine": m.Machine, "cpus": m.CPUs, "made": m.Made, "runs": m.Runs, "law": law, "configurations": scaleRuns(), "manifest_sha256": "",
 		"files": []string{scalePicture, scaleMemory, results.TableFile, scaleReadme},
 	})
+}
+
+// pictures returns what writes the pictures of the points and the README, by the names of the files.
+func (m *scaleManifest) pictures(points []scalePoint) map[string]func(io.Writer) error {
+	caption := scaleCaption(m)
+	return map[string]func(io.Writer) error{
+		scalePicture: func(w io.Writer) error { return timeCost.draw(w, points, &m.Law, caption) },
+		scaleMemory:  func(w io.Writer) error { return memoryCost.draw(w, points, &m.Law, caption) },
+		scaleReadme: func(w io.Writer) error {
+			return report.WriteMarkdown(w, func(w io.Writer) error { return writeScaleReadme(w, points, m) })
+		},
+	}
 }
 
 func scaleCaption(m *scaleManifest) string {
