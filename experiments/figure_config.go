@@ -29,7 +29,7 @@ type content struct {
 // configuration say.
 func (out *content) write(dir string, f *figureConfig, m Manifest) (err error) {
 	m.Config, m.Times, m.Scale, m.Runner, m.TimeScale = out.config, out.times, f.scale, f.runner, f.timeScale
-	m.Data, m.Files = results.SourceData(f.source), m.Drawing.Files()
+	m.Data, m.Files = results.DataOf(f.source), m.Drawing.Files()
 	if m.Table, err = results.Digest(out.table); err != nil {
 		return err
 	}
@@ -43,8 +43,7 @@ func (out *content) titled(figure string) results.Picture {
 	return p.Write
 }
 
-// figureConfig has the settings for making the figures of one data set: the data, the number of
-// seeds, and the fraction of the full size.
+// figureConfig has the settings for making a figure: the data, the number of seeds, and the fraction of the full size.
 type figureConfig struct {
 	source  *train.Source
 	set     string // name by which experiments ask for the data
@@ -62,11 +61,10 @@ type figureConfig struct {
 	timeScale float64
 
 	choose Chooser                      // if nil, figures that need it are refused
-	chosen map[ChoiceRequest]train.Spec // previous answers, which cells and pictures share
+	chosen map[ChoiceRequest]train.Spec // previous answers, which all figures share
 	loop   Loop                         // if nil, figures that need it are refused
 
-	kept map[string]*keptFigure // by figure, with MakeOptions.Add
-	own  *keptFigure            // of the figure at hand, in a budgetPlan; nil if nothing is kept
+	kept *keptFigure // with MakeOptions.Add; nil if nothing is kept
 }
 
 func (f *figureConfig) data() *data.Dataset { return f.source.Data() }
