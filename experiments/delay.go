@@ -157,11 +157,12 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	all := delaySeries(s.Train, s.Delays)
 	cells := comparisonCells(all, s.Seeds, looksOf(s.Train.Model), source)
 	runs := len(cells)
+	how := pool.Options{Workers: o.Workers, Progress: o.Progress, Memory: o.Memory, Elsewhere: o.Elsewhere}
 	if o.Out != "" {
 		cells = append(cells, windowCells(all, f)...)
+		how.Folder = filepath.Join(o.Out, pool.Folder)
 	}
-	trained, spent, err := pool.Run(ctx, cells, pool.Options{Folder: o.cells(), Workers: o.Workers,
-		Progress: o.Progress, Memory: o.Memory, Elsewhere: o.Elsewhere})
+	trained, spent, err := pool.Run(ctx, cells, how)
 	if err != nil {
 		return nil, err
 	}
@@ -202,14 +203,6 @@ func commandOf[S any](command func(S) string, spec S) string {
 		return ""
 	}
 	return command(spec)
-}
-
-// cells returns the folder for finished runs, or "".
-func (o DelayOptions) cells() string {
-	if o.Out == "" {
-		return ""
-	}
-	return filepath.Join(o.Out, pool.Folder)
 }
 
 // write writes the pictures, each to its own folder like a figure.

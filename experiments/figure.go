@@ -124,7 +124,8 @@ func Figures() []Figure {
 			all = append(all, s.wstarFigure())
 		}
 	}
-	return append(all, convexExperiment(pool.Convex(train.Ridge, "phishing")).courseFigures()...)
+	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
+	return append(all, s.courseFigure("", "tight"), s.courseFigure("-paper", "paper"))
 }
 
 // Select returns the figures of this package whose name matches any of the patterns, in the order of [Figures]. A

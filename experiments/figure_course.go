@@ -38,10 +38,6 @@ var courseClients = []CourseClient{
 	{Epsilon: 2, Accuracy: 0.87}, {Epsilon: 3, Accuracy: 0.95},
 }
 
-func (s experiment) courseFigures() []Figure {
-	return []Figure{s.courseFigure("", "tight"), s.courseFigure("-paper", "paper")}
-}
-
 // courseFigure shows the loop's stages for clients with different budgets and targets.
 func (s experiment) courseFigure(suffix, strategy string) Figure {
 	return figureOf(Figure{
@@ -87,13 +83,16 @@ type courseConfig struct {
 	Courses []Course    `json:"courses"` // of seeds from 1 on
 }
 
+// courseContent draws accuracy, noise and budget over the rounds of the first course.
 func (s experiment) courseContent(f *figureConfig, strategy string, courses []Course) (*content, error) {
 	r, err := s.courseRequest(f, strategy, 1)
 	if err != nil {
 		return nil, err
 	}
-	return &content{picture: coursePicture(f, r, courses), table: CourseTable(r.Strategy, r.Clients, courses),
-		config: courseConfig{r, courses}}, nil
+	p := drawCourse(f.data().Name, r, courses)
+	p.Banner = f.banner()
+	p.Caption = fmt.Sprintf("Of %s, each record is one client's%s. %s", train.ModelTitle(r.Train.Model), f.note(), Caption(courses))
+	return &content{picture: p, table: CourseTable(r.Strategy, r.Clients, courses), config: courseConfig{r, courses}}, nil
 }
 
 // courseRequest returns the figure's request. It uses the partition Shard, so that a record pays only
@@ -106,15 +105,6 @@ func (s experiment) courseRequest(f *figureConfig, strategy string, seed uint64)
 	spec.Clients, spec.Partition, spec.Seed = len(courseClients), string(data.Shard), seed
 	spec.Holdout = train.UsualHoldout
 	return LoopRequest{Train: spec, Strategy: strategy, Clients: courseClients}, nil
-}
-
-// coursePicture draws accuracy, noise and budget over the rounds of the first course of a figure.
-func coursePicture(f *figureConfig, r LoopRequest, courses []Course) plots.Picture {
-	p := drawCourse(f.data().Name, r, courses)
-	p.Banner = f.banner()
-	p.Caption = fmt.Sprintf("Of %s, each record is one client's%s. %s", train.ModelTitle(r.Train.Model),
-		f.note(), Caption(courses))
-	return p
 }
 
 // drawCourse draws accuracy, noise and budget over the rounds of the first course, without a caption.

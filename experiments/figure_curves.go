@@ -57,12 +57,11 @@ func (s experiment) sizeMembers(f *figureConfig) []member {
 // epsilonFigure returns the paper's figure (c): test accuracy during training, for the rows of its
 // budget table and without noise.
 func (s experiment) epsilonFigure() Figure {
-	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N),
-		func(*figureConfig) []member { return s.budgetMembers() })
+	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N), s.budgetMembers)
 }
 
 // budgetMembers returns a line without noise, and then one for each row of the paper's budget table.
-func (s experiment) budgetMembers() []member {
+func (s experiment) budgetMembers(*figureConfig) []member {
 	plain := s.WithoutNoise()
 	members := []member{{name: fmt.Sprintf("no noise (s %s)", plain.SampleSize), spec: plain, reference: true}}
 	for _, b := range s.paper.Budgets.Rows {
@@ -83,12 +82,11 @@ func (s experiment) budgetMembers() []member {
 // found by a search. Each is used with and without noise, because the paper's loss of accuracy is one at a single step
 // size.
 func (s experiment) stepSizeFigure() Figure {
-	return s.curveFigure("step-size", "Step sizes with and without noise",
-		func(*figureConfig) []member { return s.stepMembers() })
+	return s.curveFigure("step-size", "Step sizes with and without noise", s.stepMembers)
 }
 
 // stepMembers returns two lines for each step size: with the noise of the experiment, and without.
-func (s experiment) stepMembers() []member {
+func (s experiment) stepMembers(*figureConfig) []member {
 	found := pool.Steps{Eta0: s.Train.Eta0, Beta: s.Train.Beta, Decay: sim.Decay(s.Train.Schedule)}
 	var members []member
 	for i, of := range []struct {
