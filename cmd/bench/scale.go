@@ -84,16 +84,9 @@ func (r scaleRun) point(runs int) (scalePoint, error) {
 	return p, nil
 }
 
-// lawful returns the points to which the law is fitted.
-func lawful(points []scalePoint) []scalePoint {
-	return slices.DeleteFunc(slices.Clone(points), func(p scalePoint) bool {
-		return p.Runner != train.VirtualRunner || p.Model != train.Ridge
-	})
-}
-
 // scale measures all runs and writes the folder.
 func scale(dir string, runs int) error {
-	var points []scalePoint
+	var points, lawful []scalePoint
 	for _, r := range scaleRuns() {
 		p, err := r.point(runs)
 		if err != nil {
@@ -101,9 +94,11 @@ func scale(dir string, runs int) error {
 		}
 		fmt.Fprintf(os.Stderr, "%s, %s, %d parameters, %d clients: %.0f client rounds per second, %.0f ns, %.0f MiB\n",
 			p.Runner, p.Model, p.Params, p.Clients, p.Rate, p.Nanoseconds, p.MiB)
-		points = append(points, p)
+		if points = append(points, p); p.lawful() {
+			lawful = append(lawful, p)
+		}
 	}
-	law, err := fitScale(lawful(points))
+	law, err := fitScale(lawful)
 	if err != nil {
 		return err
 	}

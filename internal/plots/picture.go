@@ -101,7 +101,10 @@ func (p Picture) layout(s Style) (*layout, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	l := &layout{Picture: p.shown(s), Style: s, legend: plot.NewLegend()}
+	if s.Bare {
+		p.Title, p.Caption, p.Rows = "", "", nil
+	}
+	l := &layout{Picture: p, Style: s, legend: plot.NewLegend()}
 	l.legend.TextStyle = s.styled(l.legend.TextStyle, 9)
 	l.legend.Top, l.legend.Left = true, true
 	l.legend.Padding = s.points(3)

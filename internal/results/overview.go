@@ -110,7 +110,7 @@ func ReadPage(dir string) (*Page, error) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasPrefix(name, ".") || !e.IsDir() && (filepath.Ext(name) != ".md" || name == "README.md") {
+		if strings.HasPrefix(name, ".") || !e.IsDir() && (filepath.Ext(name) != ".md" || name == PageFile) {
 			continue
 		}
 		if err := message.CheckText("name in "+dir, name, len(name)); err != nil {
@@ -131,7 +131,10 @@ func ReadPage(dir string) (*Page, error) {
 			p.figures = append(p.figures, *found)
 			continue
 		}
-		errs = append(errs, p.addReadme(dir, name))
+		page := filepath.Join(name, PageFile)
+		if _, err := os.Lstat(filepath.Join(dir, page)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, p.addText(dir, page))
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
