@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -70,15 +71,6 @@ func medians(r io.Reader) (measured, error) {
 		}
 	}
 	return m, results.Err()
-}
-
-// get returns a metric. It returns an error if the metric was not reported.
-func (m measured) get(name, unit string) (float64, error) {
-	v, ok := m[name][unit]
-	if !ok {
-		return 0, fmt.Errorf("benchmark %s reported no %s", name, unit)
-	}
-	return v, nil
 }
 
 // writeNeural measures the kernels and the networks' steps on one processor.
@@ -186,10 +178,11 @@ type neural struct {
 	err error
 }
 
+// get returns a metric, which must have been reported.
 func (n *neural) get(m measured, name, unit string) float64 {
-	v, err := m.get(name, unit)
-	if err != nil && n.err == nil {
-		n.err = err
+	v, ok := m[name][unit]
+	if !ok {
+		n.err = cmp.Or(n.err, fmt.Errorf("benchmark %s reported no %s", name, unit))
 	}
 	return v
 }
