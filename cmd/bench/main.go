@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -57,8 +58,13 @@ func main() {
 	case *scaleDir != "":
 		err = scale(*scaleDir, *runs)
 	default:
-		err = files.Write(*out, func(w io.Writer) error {
-			return report.WriteMarkdown(w, func(w io.Writer) error { return bench(w, *runs) })
+		err = files.Write(*out, func(w io.Writer) error { // which finds out before the measurements whether it can write
+			var text strings.Builder
+			if err := bench(&text, *runs); err != nil {
+				return err
+			}
+			_, err := io.WriteString(w, report.Markdown(text.String()))
+			return err
 		})
 	}
 	if err != nil {
