@@ -336,8 +336,7 @@ func levelLine(lines []plots.Line, name string, y float64) plots.Line {
 		lo, hi = min(lo, slices.Min(l.X)), max(hi, slices.Max(l.X))
 	}
 	level := plots.Line{Name: name, Emphasise: true}
-	level.Add(lo, y, y, y)
-	level.Add(hi, y, y, y)
+	level.AddLevel(lo, hi, y)
 	return level
 }
 

@@ -127,17 +127,14 @@ func drawCourse(dataset string, r LoopRequest, courses []Course) plots.Picture {
 			to := from + float64(s.Rounds)
 			if sigma := s.Sigma[i]; sigma > 0 {
 				part := line("")
-				part.Add(from, sigma, sigma, sigma)
-				part.Add(to, sigma, sigma, sigma)
+				part.AddLevel(from, to, sigma)
 				noise.Lines = append(noise.Lines, part)
 			}
 			reached.Add(to, s.HeldOut[i], s.HeldOut[i], s.HeldOut[i])
 			spent.Add(to, s.Used[i], s.Used[i], s.Used[i])
 			from = to
 		}
-		for _, x := range []float64{0, from} {
-			target.Add(x, client.Accuracy, client.Accuracy, client.Accuracy)
-		}
+		target.AddLevel(0, from, client.Accuracy)
 		accuracy.Lines = append(accuracy.Lines, reached)
 		targets = append(targets, target)
 		budget.Lines = append(budget.Lines, spent)

@@ -406,8 +406,7 @@ func (r *PredictionReport) picture(seeds int) plots.Picture {
 		p.Lines = append(p.Lines, l)
 	}
 	zero := plots.Line{Name: "no error", Emphasise: true}
-	zero.Add(0, 0, 0, 0)
-	zero.Add(at+1, 0, 0, 0)
+	zero.AddLevel(0, at+1, 0)
 	p.Lines = append(p.Lines, zero)
 	return p
 }

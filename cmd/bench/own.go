@@ -309,8 +309,7 @@ func writeOwn(dir string, rows []ownRow) error {
 		p.XNames = append(p.XNames, short(e))
 	}
 	zero := plots.Line{Emphasise: true}
-	zero.Add(0, 0, 0, 0)
-	zero.Add(float64(len(ownEpsilons)-1), 0, 0, 0)
+	zero.AddLevel(0, float64(len(ownEpsilons)-1), 0)
 	tables := ownTables()
 	others := plots.Line{Name: fmt.Sprintf("the %d other tables", len(tables)-ownWhole), Scatter: true}
 	for i, of := range tables {

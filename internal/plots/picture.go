@@ -70,6 +70,12 @@ func (l *Line) Add(x, y, lo, hi float64) {
 	l.Lo, l.Hi = append(l.Lo, lo), append(l.Hi, hi)
 }
 
+// AddLevel appends a horizontal piece at y, between two x.
+func (l *Line) AddLevel(from, to, y float64) {
+	l.Add(from, y, y, y)
+	l.Add(to, y, y, y)
+}
+
 // Palette has the colours of lines. It is that of Okabe and Ito (2008), which people with any kind of colour vision
 // can distinguish.
 var Palette = []color.RGBA{
