@@ -133,10 +133,7 @@ type judged struct {
 	Seeds  int     `json:"seeds"` // of each setting; 0 if the manifest has none
 	Sizes  []int   `json:"sizes"` // sample sizes that were used instead of the paper's
 	Config json.RawMessage
-	Data   struct {
-		SHA256    string `json:"sha256"`
-		Synthetic bool   `json:"synthetic"`
-	} `json:"data"`
+	Data   Data `json:"data"`
 }
 
 // step has the settings of a step size.
@@ -376,7 +373,7 @@ func (t *table) plainIn(figure string, other func(figure string) (*table, error)
 // unlike returns the reason why the figure t cannot be compared with other, or "" if it can.
 func (t *table) unlike(other *table) string {
 	switch {
-	case other.Data != t.Data:
+	case other.Data.SHA256 != t.Data.SHA256 || other.Data.Synthetic != t.Data.Synthetic:
 		return "it is compared with " + other.figure + ", which has other data"
 	case other.Scale != t.Scale:
 		return fmt.Sprintf("it is compared with %s, which was run with %g of the paper's gradients", other.figure,
