@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // Alarm is the result of one of the audits that [Alarms] makes: what raised the first alarm, if anything did. An
@@ -27,9 +28,9 @@ func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	}
 	parts := make([]made, audits)
 	if o.Elsewhere != nil {
-		asked := make([]part, audits)
+		asked := make([]request, audits)
 		for i := range asked {
-			asked[i] = o.describe(alarmPart)
+			asked[i] = o.request(alarmPart)
 			asked[i].Seed += uint64(i)
 		}
 		var err error
@@ -55,44 +56,32 @@ func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	return all, nil
 }
 
-// alarm returns the bound or check that gives the first alarm, or "", and whether the check that knows
-// the seeds failed before that.
-func (a *audit) alarm(ctx context.Context) (by string, replayed bool, err error) {
-	for _, w := range a.watches {
-		checks, err := a.watch(ctx, w)
-		if err != nil {
-			return "", false, err
+// alarm returns the bound or check that gives the first alarm, if any, and whether the check that knows
+// the seeds failed before that. It does not audit courses.
+func (a *audit) alarm(ctx context.Context) (m made, err error) {
+	for _, p := range a.parts() {
+		if strings.HasPrefix(p.name, coursePart) {
+			continue
 		}
-		for _, c := range checks {
+		one, err := a.compute(ctx, p)
+		if err != nil {
+			return made{}, err
+		}
+		for _, c := range one.Checks {
 			switch {
 			case !c.Failed:
 			case c.Sees == Seeds:
-				replayed = true
-			case by == "":
-				by = c.Name + " in " + c.World
+				m.Replayed = true
+			case m.By == "":
+				m.By = c.Name + " in " + c.World
 			}
 		}
-		if by != "" {
-			return by, replayed, nil
+		if m.By == "" && one.Finding != nil && one.Finding.Violated {
+			m.By = "ε in " + one.Finding.Probe
+		}
+		if m.By != "" {
+			break
 		}
 	}
-	for _, p := range a.probes {
-		found, check, err := a.probe(ctx, p)
-		switch {
-		case err != nil:
-			return "", false, err
-		case check.Failed:
-			return check.Name + " in " + check.World, replayed, nil
-		case found.Violated:
-			return "ε in " + found.Probe, replayed, nil
-		}
-	}
-	found, err := a.oneRun(ctx)
-	if err != nil {
-		return "", false, err
-	}
-	if found.Violated {
-		by = "ε in " + found.Probe
-	}
-	return by, replayed, nil
+	return m, nil
 }

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -70,35 +69,4 @@ func newAudit(o *Options) (*audit, error) {
 	}
 	a.level = (1 - o.Confidence) / float64(a.tests)
 	return a, nil
-}
-
-func (a *audit) watch(ctx context.Context, w watch) ([]Check, error) {
-	checks, err := w.run(ctx, a.o)
-	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", w.name, err)
-	}
-	for i := range checks {
-		checks[i].Failed = !(checks[i].PValue >= a.level) // also true for NaN
-	}
-	return checks, nil
-}
-
-// probe runs the trainings of p, and returns the bounds of its tests and the check of how far the
-// canary moves releases.
-func (a *audit) probe(ctx context.Context, p probe) (Finding, Check, error) {
-	found, check, err := p.run(ctx, a.o, a.level)
-	if err != nil {
-		return found, check, fmt.Errorf("probe %s: %w", p.name, err)
-	}
-	check.Failed = !(check.PValue >= a.level)
-	return found, check, nil
-}
-
-// oneRun runs the one-run probe and returns its bounds.
-func (a *audit) oneRun(ctx context.Context) (Finding, error) {
-	found, err := oneRun(ctx, a.o, a.level)
-	if err != nil {
-		return found, fmt.Errorf("probe %s: %w", found.Probe, err)
-	}
-	return found, nil
 }

@@ -59,8 +59,8 @@ func TestExactMechanismIsWhole(t *testing.T) {
 	}
 	a.watches = slices.DeleteFunc(a.watches, func(w watch) bool { return w.name == "lenet" })
 	a.probes = slices.DeleteFunc(a.probes, func(p probe) bool { return p.name == "lenet" })
-	if by, replayed, err := a.alarm(t.Context()); by != "" || replayed || err != nil {
-		t.Errorf("alarm by %q, replayed %v: %v", by, replayed, err)
+	if m, err := a.alarm(t.Context()); m.By != "" || m.Replayed || err != nil {
+		t.Errorf("alarm by %q, replayed %v: %v", m.By, m.Replayed, err)
 	}
 	if r := newReport(o, a, []Finding{{}}, nil, 0); !r.Exact {
 		t.Error("the report does not say that the noise is exact")
@@ -71,13 +71,12 @@ func TestExactMechanismIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	crowd := slices.IndexFunc(a.watches, func(w watch) bool { return w.name == "crowd" })
-	checks, err := a.watch(t.Context(), a.watches[crowd])
+	crowd, err := a.make(t.Context(), watchPart+"crowd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(checks, func(c Check) bool { return c.Name == "noise" && c.Failed }) {
-		t.Errorf("half of the noise is not found: %+v", checks)
+	if !slices.ContainsFunc(crowd.Checks, func(c Check) bool { return c.Name == "noise" && c.Failed }) {
+		t.Errorf("half of the noise is not found: %+v", crowd.Checks)
 	}
 }
 

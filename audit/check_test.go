@@ -102,17 +102,16 @@ func TestChecksFindWhatBoundsMiss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(a.watches, func(w watch) bool { return w.name == c.world })
-		checks, err := a.watch(t.Context(), a.watches[i])
+		watched, err := a.make(t.Context(), watchPart+c.world)
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := false
-		for _, check := range checks {
+		for _, check := range watched.Checks {
 			found = found || check.Name == c.name && check.Failed && check.Sees == Releases
 		}
 		if !found {
-			t.Errorf("%s of size %v was not found by %s in %s: %+v", c.fault, c.size, c.name, c.world, checks)
+			t.Errorf("%s of size %v was not found by %s in %s: %+v", c.fault, c.size, c.name, c.world, watched.Checks)
 		}
 	}
 }
@@ -305,25 +304,16 @@ func TestFaultsOfAllocationAndPersons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var checks []Check
-		for _, w := range a.watches {
-			if w.name == c.world && c.fault != ExtraRecord {
-				if checks, err = a.watch(t.Context(), w); err != nil {
-					t.Fatal(err)
-				}
-			}
+		kind := watchPart
+		if c.fault == ExtraRecord {
+			kind = probePart
 		}
-		for _, p := range a.probes {
-			if p.name == c.world && c.fault == ExtraRecord {
-				_, check, err := a.probe(t.Context(), p)
-				if err != nil {
-					t.Fatal(err)
-				}
-				checks = append(checks, check)
-			}
+		m, err := a.make(t.Context(), kind+c.world)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(checks, func(one Check) bool { return one.Name == c.name && one.Failed && one.Sees == Releases }) {
-			t.Errorf("%s of size %v was not found by %s in %s: %+v", c.fault, c.size, c.name, c.world, checks)
+		if !slices.ContainsFunc(m.Checks, func(one Check) bool { return one.Name == c.name && one.Failed && one.Sees == Releases }) {
+			t.Errorf("%s of size %v was not found by %s in %s: %+v", c.fault, c.size, c.name, c.world, m.Checks)
 		}
 	}
 }

@@ -21,11 +21,11 @@ import "proactivedp/dp/gdp"
 //
 // which increases in q_i and s_{i+1}. Beginning with q_right = level and s = 0, it yields lower bounds
 // on all q_i. If q_0 must exceed 1, q_right is below level.
-func (g guesses) refutesGaussian(mu, level float64) bool {
+func (g OneRun) refutesGaussian(mu, level float64) bool {
 	const rounding = 1e-6 // more than the sums of at most MaxCanaries terms are off
-	m, c := float64(g.canaries), float64(g.made)
+	m, c := float64(g.Canaries), float64(g.Guesses)
 	q, above := level, 0.0 // q_i, and s_{i+1}
-	for i := g.right; i >= 1; i-- {
+	for i := g.Right; i >= 1; i-- {
 		k := float64(i)
 		share := min(1, (k*q+above)/m)
 		above += q // s_i
@@ -43,7 +43,7 @@ func (g guesses) refutesGaussian(mu, level float64) bool {
 
 // mu returns the largest μ that the guesses refute at the level, if it is above least. Otherwise it
 // returns least.
-func (g guesses) mu(least, level float64) float64 {
+func (g OneRun) mu(least, level float64) float64 {
 	const largest = 16
 	if !g.refutesGaussian(least, level) {
 		return least

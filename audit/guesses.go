@@ -6,30 +6,24 @@ import (
 	"proactivedp/internal/root"
 )
 
-// guesses is the result of one run with many canaries. The toss of a fair coin put each canary into
-// the data or left it out. guesses counts the coins that were guessed, and the right guesses.
-type guesses struct {
-	canaries, made, right int
-}
-
 // pValue bounds the probability of at least this many right guesses for every (ε, δ)-differentially
 // private mechanism (Steinke, Nasr, Jagielski, 2023, Corollary 5.4). If δ = 0, a guess is right with a
 // probability of at most p = e^ε/(1+e^ε), given all others. The number of right guesses is therefore
-// stochastically at most B ~ Bin(made, p). If δ > 0, the bound increases by
+// stochastically at most B ~ Bin(guesses, p). If δ > 0, the bound increases by
 //
 //	2·canaries·δ·max over i ≥ 1 of P[right − i ≤ B < right]/i.
-func (g guesses) pValue(epsilon, delta float64) float64 {
+func (g OneRun) pValue(epsilon, delta float64) float64 {
 	p := 1 / (1 + math.Exp(-epsilon))
 	below, worst := 0.0, 0.0
-	for i := 1; i <= g.right; i++ {
-		below += binomial(g.right-i, g.made, p)
+	for i := 1; i <= g.Right; i++ {
+		below += binomial(g.Right-i, g.Guesses, p)
 		worst = max(worst, below/float64(i))
 	}
 	tail := 0.0
-	for k := g.made; k >= g.right; k-- {
-		tail += binomial(k, g.made, p)
+	for k := g.Guesses; k >= g.Right; k-- {
+		tail += binomial(k, g.Guesses, p)
 	}
-	return min(1, tail+2*float64(g.canaries)*delta*worst)
+	return min(1, tail+2*float64(g.Canaries)*delta*worst)
 }
 
 // binomial returns P[Bin(n, p) = k] for p in [1/2, 1].
@@ -48,7 +42,7 @@ func binomial(k, n int, p float64) float64 {
 
 // epsilon returns the largest ε that this many right guesses refute at the level, or 0 if there is
 // none.
-func (g guesses) epsilon(delta, level float64) (float64, error) {
+func (g OneRun) epsilon(delta, level float64) (float64, error) {
 	const largest, tolerance = 40, 1e-9 // e^40/(1+e^40) is 1 in float64, so it refutes nothing
 	excess := func(epsilon float64) float64 { return g.pValue(epsilon, delta) - level }
 	if excess(0) >= 0 {

@@ -12,9 +12,9 @@ func TestPValueByHand(t *testing.T) {
 	for _, epsilon := range []float64{0, 0.5, 2} {
 		p := math.Exp(epsilon) / (1 + math.Exp(epsilon))
 		want := p*p + 2*canaries*delta*max(2*p*(1-p), (1-p*p)/2)
-		near(t, "p-value", guesses{canaries, 2, 2}.pValue(epsilon, delta), want, 1e-12)
+		near(t, "p-value", OneRun{canaries, 2, 2}.pValue(epsilon, delta), want, 1e-12)
 	}
-	if got := (guesses{10, 4, 0}).pValue(1, 0); math.Abs(got-1) > 1e-12 {
+	if got := (OneRun{10, 4, 0}).pValue(1, 0); math.Abs(got-1) > 1e-12 {
 		t.Errorf("no right guess or more has the probability %v, want 1", got)
 	}
 }
@@ -23,17 +23,17 @@ func TestPValueByHand(t *testing.T) {
 func TestEpsilonOfGuesses(t *testing.T) {
 	const made, level = 50, 1e-3
 	p := math.Pow(level, 1./made)
-	got, err := guesses{made, made, made}.epsilon(0, level)
+	got, err := OneRun{made, made, made}.epsilon(0, level)
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "ε", got, math.Log(p/(1-p)), 1e-6)
-	for _, g := range []guesses{{made, made, made / 2}, {made, made, 0}, {made, made, 34}} {
+	for _, g := range []OneRun{{made, made, made / 2}, {made, made, 0}, {made, made, 34}} {
 		if got, err := g.epsilon(0, level); err != nil || got != 0 {
 			t.Errorf("%+v: ε = %v, %v, want 0: guessing does as well", g, got, err)
 		}
 	}
-	if got, err := (guesses{made, made, made}).epsilon(1, level); err != nil || got != 0 {
+	if got, err := (OneRun{made, made, made}).epsilon(1, level); err != nil || got != 0 {
 		t.Errorf("δ = 1: ε = %v, %v, want 0", got, err)
 	}
 }
@@ -42,7 +42,7 @@ func TestGuess(t *testing.T) {
 	scores := []float32{-2, 0.1, 3, 0, -1, 2}
 	absent := []bool{true, false, false, true, false, true}
 	// Guessed out: 0 (right) and 4; in: 2 (right) and 5.
-	if got, want := guess(scores, absent, 4), (guesses{6, 4, 2}); got != want {
+	if got, want := guess(scores, absent, 4), (OneRun{6, 4, 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -48,7 +48,7 @@ func oneRunSetting() setting {
 }
 
 // oneRun trains once and guesses for each canary whether it was in the data. The p-value of the
-// guesses has a term of at most 2·canaries·δ (see guesses.pValue). So δ is chosen so small that this term is
+// guesses has a term of at most 2·canaries·δ (see OneRun.pValue). So δ is chosen so small that this term is
 // at most a tenth of the significance level.
 func oneRun(ctx context.Context, o *Options, level float64) (Finding, error) {
 	start := time.Now()
@@ -82,14 +82,14 @@ func oneRun(ctx context.Context, o *Options, level float64) (Finding, error) {
 	if found.EpsilonLowerBound, err = g.epsilon(delta, level); err != nil {
 		return found, err
 	}
-	found.OneRun = &OneRun{g.canaries, g.made, g.right}
+	found.OneRun = &g
 	found.conclude(1, time.Since(start))
 	return found, nil
 }
 
 // guess counts the right guesses for made canaries: half of them, with the largest scores, are guessed
 // to be in the data, and half, with the smallest, to be out. absent has the truth.
-func guess(scores []float32, absent []bool, made int) guesses {
+func guess(scores []float32, absent []bool, made int) OneRun {
 	order := make([]int, len(scores))
 	for i := range order {
 		order[i] = i
@@ -105,7 +105,7 @@ func ascending[F cmp.Ordered](order []int, scores []F) {
 
 // countRight counts the right guesses of a choice. absent says of the canary of each rank, lowest score
 // first, whether it was left out.
-func countRight(canaries int, c choice, absent func(rank int) bool) guesses {
+func countRight(canaries int, c choice, absent func(rank int) bool) OneRun {
 	right := 0
 	for i := range c.low {
 		if absent(i) {
@@ -117,5 +117,5 @@ func countRight(canaries int, c choice, absent func(rank int) bool) guesses {
 			right++
 		}
 	}
-	return guesses{canaries: canaries, made: c.low + c.high, right: right}
+	return OneRun{canaries, c.low + c.high, right}
 }

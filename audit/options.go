@@ -22,27 +22,27 @@ const (
 // Options say what [Run] audits: which fault is planted in the mechanism, how clients run, and how much work is done.
 // Begin with [DefaultOptions].
 type Options struct {
-	Fault     Fault
-	FaultSize float64 // how strong the planted fault is, see Fault.Unit; 0 means the first of Fault.Sizes
-	Runner    Runner
-	Seed      uint64
+	Fault     Fault   `json:"fault"`
+	FaultSize float64 `json:"fault_size"` // how strong the planted fault is, see Fault.Unit; 0 means the first of Fault.Sizes
+	Runner    Runner  `json:"runner"`
+	Seed      uint64  `json:"seed"`
 	// Runs sets how many trainings a probe makes with the canary (the record in question), and how many without it.
 	// It is in [MinRuns, MaxRuns]. To save time, some probes make only a fraction of this number, but at least
 	// MinRuns. More runs find smaller faults.
-	Runs int
+	Runs int `json:"runs"`
 	// Delta is the δ at which ε is claimed and bounded, in [1e-15, 0.5]. The probe that audits by a single training
 	// with many canaries (see [OneRun]) uses a smaller δ if Delta is too large for the number of canaries: each canary
 	// adds to the probability that δ allows, so many right guesses would then be possible even with ε = 0.
-	Delta      float64
-	Confidence float64  // probability with which all lower bounds of a report hold together, in [0.5, 1 - 1e-9]
-	Courses    []Course // trainings that choose their rounds by results, to audit in addition to this package's probes
-	Exact      bool     // whether batches and noise are drawn by exact integer arithmetic, see dp.Mechanism
-	Workers    int      // number of trainings at the same time, at least 1; does not affect the results with the runner Virtual
+	Delta      float64  `json:"delta"`
+	Confidence float64  `json:"confidence"`      // probability with which all lower bounds of a report hold together, in [0.5, 1 - 1e-9]
+	Courses    []Course `json:"-"`               // trainings that choose their rounds by results, to audit in addition to this package's probes
+	Exact      bool     `json:"exact,omitempty"` // whether batches and noise are drawn by exact integer arithmetic, see dp.Mechanism
+	Workers    int      `json:"-"`               // number of trainings at the same time, at least 1; does not affect the results with the runner Virtual
 	// Progress shows how much of the audit is done; nil shows nothing. It is not used if Elsewhere is set.
-	Progress io.Writer
+	Progress io.Writer `json:"-"`
 	// Elsewhere computes the parts of an audit, or the audits of [Alarms], in other processes. If it is nil, this
 	// process computes them. With the runner Virtual, the results are the same except for times.
-	Elsewhere Elsewhere
+	Elsewhere Elsewhere `json:"-"`
 }
 
 // size returns the size of the planted fault, or 0 without a size.

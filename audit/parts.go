@@ -33,20 +33,13 @@ const (
 	alarmPart  = "alarm" // a whole audit until its first alarm
 )
 
-// part is a part of an audit. It contains everything that the result depends on.
-type part struct {
-	Kind       string   `json:"kind"`
-	Program    string   `json:"program"` // see version.Info.Source
-	Part       string   `json:"part"`
-	Fault      Fault    `json:"fault"`
-	FaultSize  float64  `json:"fault_size"`
-	Runner     Runner   `json:"runner"`
-	Seed       uint64   `json:"seed"`
-	Runs       int      `json:"runs"`
-	Delta      float64  `json:"delta"`
-	Confidence float64  `json:"confidence"`
-	Courses    []string `json:"courses"`
-	Exact      bool     `json:"exact,omitempty"`
+// request asks another process for a part of an audit. It contains everything that the result depends on.
+type request struct {
+	Kind    string `json:"kind"`
+	Program string `json:"program"` // see version.Info.Source
+	Part    string `json:"part"`
+	Options
+	Courses []string `json:"courses"` // the names of Options.Courses
 }
 
 type made struct {
@@ -56,14 +49,12 @@ type made struct {
 	Replayed bool     `json:"replayed,omitempty"`
 }
 
-func (o *Options) describe(name string) part {
-	p := part{Kind: PartKind, Program: version.Get().Source(), Part: name, Fault: o.Fault, FaultSize: o.FaultSize,
-		Runner: o.Runner, Seed: o.Seed, Runs: o.Runs, Delta: o.Delta, Confidence: o.Confidence,
-		Exact: o.Exact}
+func (o *Options) request(part string) request {
+	r := request{Kind: PartKind, Program: version.Get().Source(), Part: part, Options: *o}
 	for _, c := range o.Courses {
-		p.Courses = append(p.Courses, c.Name)
+		r.Courses = append(r.Courses, c.Name)
 	}
-	return p
+	return r
 }
 
 // Do computes one part of an audit, in a process that helps the one in which [Run] or [Alarms] was called. That process
@@ -73,7 +64,7 @@ func (o *Options) describe(name string) part {
 // workers is the number of trainings at the same time, at least 1. Do refuses a part from another build of the program,
 // because its result might differ.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
-	var p part
+	var p request
 	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {
 		return nil, fmt.Errorf("part: %w", err)
 	}
@@ -81,8 +72,8 @@ func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int
 		return nil, fmt.Errorf("part of kind %q and program %q, must be %q and %q", p.Kind, p.Program, PartKind,
 			own)
 	}
-	o := Options{Fault: p.Fault, FaultSize: p.FaultSize, Runner: p.Runner, Seed: p.Seed, Runs: p.Runs, Delta: p.Delta,
-		Confidence: p.Confidence, Exact: p.Exact, Workers: workers}
+	o := p.Options
+	o.Workers = workers
 	for _, name := range p.Courses {
 		i := slices.IndexFunc(courses, func(c Course) bool { return c.Name == name })
 		if i < 0 {
@@ -108,63 +99,67 @@ func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int
 	return result, nil
 }
 
-// parts returns the names of the parts of the audit, in the order of its report.
-func (a *audit) parts() []string {
-	var names []string
-	for _, w := range a.watches {
-		names = append(names, watchPart+w.name)
-	}
-	for _, p := range a.probes {
-		names = append(names, probePart+p.name)
-	}
-	if a.o.Fault == NoFault {
-		for _, c := range a.o.Courses {
-			names = append(names, coursePart+c.Name)
-		}
-	}
-	return append(names, onePart)
+// part is a part of an audit that is computed by itself.
+type part struct {
+	name string
+	make func(ctx context.Context) (made, error)
 }
 
-func (a *audit) make(ctx context.Context, name string) (m made, err error) {
-	var found Finding
-	if rest, ok := strings.CutPrefix(name, watchPart); ok {
-		for _, w := range a.watches {
-			if w.name == rest {
-				m.Checks, err = a.watch(ctx, w)
-				return m, err
-			}
-		}
+// parts returns the parts of the audit, in the order of its report.
+func (a *audit) parts() (all []part) {
+	for _, w := range a.watches {
+		all = append(all, part{watchPart + w.name, func(ctx context.Context) (m made, err error) {
+			m.Checks, err = w.run(ctx, a.o)
+			return m, err
+		}})
 	}
-	if rest, ok := strings.CutPrefix(name, probePart); ok {
-		for _, p := range a.probes {
-			if p.name == rest {
-				var check Check
-				found, check, err = a.probe(ctx, p)
-				return made{Finding: &found, Checks: []Check{check}}, err
-			}
-		}
+	for _, p := range a.probes {
+		all = append(all, part{probePart + p.name, func(ctx context.Context) (made, error) {
+			found, check, err := p.run(ctx, a.o, a.level)
+			return made{Finding: &found, Checks: []Check{check}}, err
+		}})
 	}
-	if rest, ok := strings.CutPrefix(name, coursePart); ok {
-		for _, c := range a.o.Courses {
-			if c.Name == rest {
-				found, err = c.Audit(ctx, a.o, max(MinRuns, a.o.Runs/max(1, c.Share)), a.level)
+	for _, c := range a.o.Courses {
+		if a.o.Fault == NoFault {
+			all = append(all, part{coursePart + c.Name, func(ctx context.Context) (made, error) {
+				found, err := c.Audit(ctx, a.o, max(MinRuns, a.o.Runs/max(1, c.Share)), a.level)
 				return made{Finding: &found}, err
-			}
+			}})
 		}
 	}
-	switch name {
-	case onePart:
-		found, err = a.oneRun(ctx)
+	return append(all, part{onePart, func(ctx context.Context) (made, error) {
+		found, err := oneRun(ctx, a.o, a.level)
 		return made{Finding: &found}, err
-	case alarmPart:
-		m.By, m.Replayed, err = a.alarm(ctx)
-		return m, err
+	}})
+}
+
+// compute computes a part, and says which of its checks failed.
+func (a *audit) compute(ctx context.Context, p part) (made, error) {
+	m, err := p.make(ctx)
+	if err != nil {
+		return m, fmt.Errorf("%s: %w", p.name, err)
 	}
-	return m, fmt.Errorf("no part %q", name)
+	for i := range m.Checks {
+		m.Checks[i].Failed = !(m.Checks[i].PValue >= a.level) // also true for NaN
+	}
+	return m, nil
+}
+
+// make computes the part with the name, or a whole audit until its first alarm.
+func (a *audit) make(ctx context.Context, name string) (made, error) {
+	if name == alarmPart {
+		return a.alarm(ctx)
+	}
+	parts := a.parts()
+	i := slices.IndexFunc(parts, func(p part) bool { return p.name == name })
+	if i < 0 {
+		return made{}, fmt.Errorf("no part %q", name)
+	}
+	return a.compute(ctx, parts[i])
 }
 
 // away computes the parts in other processes, by e.
-func away(ctx context.Context, e Elsewhere, parts []part) ([]made, error) {
+func away(ctx context.Context, e Elsewhere, parts []request) ([]made, error) {
 	texts := make([]json.RawMessage, len(parts))
 	for i, p := range parts {
 		var err error
@@ -189,19 +184,19 @@ func away(ctx context.Context, e Elsewhere, parts []part) ([]made, error) {
 
 // makeAll computes all parts of the audit, here or elsewhere.
 func (a *audit) makeAll(ctx context.Context) ([]made, error) {
-	names := a.parts()
+	parts := a.parts()
 	if a.o.Elsewhere != nil {
-		parts := make([]part, len(names))
-		for i, name := range names {
-			parts[i] = a.o.describe(name)
+		var asked []request
+		for _, p := range parts {
+			asked = append(asked, a.o.request(p.name))
 		}
-		return away(ctx, a.o.Elsewhere, parts)
+		return away(ctx, a.o.Elsewhere, asked)
 	}
-	all := make([]made, len(names))
-	bar := report.NewLines(a.o.Progress, "audit", int64(len(names)))
-	for i, name := range names {
+	all := make([]made, len(parts))
+	bar := report.NewLines(a.o.Progress, "audit", int64(len(parts)))
+	for i, p := range parts {
 		var err error
-		if all[i], err = a.make(ctx, name); err != nil {
+		if all[i], err = a.compute(ctx, p); err != nil {
 			return nil, err
 		}
 		bar.Set(int64(i + 1))

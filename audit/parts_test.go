@@ -81,13 +81,13 @@ func TestAnAuditElsewhereIsTheSame(t *testing.T) {
 // An unknown part of an audit is an error, and so is an incomplete result of a part.
 func TestOtherPartsAreRefused(t *testing.T) {
 	o := options(NoFault, MinRuns)
-	good := o.describe(onePart)
-	for want, change := range map[string]func(*part){
-		"no part":           func(p *part) { p.Part = "probe/none" },
-		"must be":           func(p *part) { p.Program = "another" },
-		"of kind":           func(p *part) { p.Kind = "trial" },
-		"unknown here":      func(p *part) { p.Courses = []string{"loop"} },
-		"runs = 1, must be": func(p *part) { p.Runs = 1 },
+	good := o.request(onePart)
+	for want, change := range map[string]func(*request){
+		"no part":           func(r *request) { r.Part = "probe/none" },
+		"must be":           func(r *request) { r.Program = "another" },
+		"of kind":           func(r *request) { r.Kind = "trial" },
+		"unknown here":      func(r *request) { r.Courses = []string{"loop"} },
+		"runs = 1, must be": func(r *request) { r.Runs = 1 },
 	} {
 		p := good
 		change(&p)

@@ -1,6 +1,9 @@
 package audit
 
 import (
+	"cmp"
+	"slices"
+
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/models/lenet"
@@ -32,80 +35,55 @@ func probes() ([]probe, error) {
 		},
 		logistic,
 		{
-			name:  "sampled",
-			about: "one record in 16 on average, so that almost all privacy comes from sampling",
-			setting: setting{
-				model: linear{2}, data: among(15),
-				partition: data.Replicate, clients: 2, rounds: 8, size: 1, places: 16, sigma: 1,
-			},
-			share: 5,
+			name:    "sampled",
+			about:   "one record in 16 on average, so that almost all privacy comes from sampling",
+			setting: among(15, setting{clients: 2, rounds: 8, size: 1, sigma: 1}),
+			share:   5,
 		},
 		{
-			name:  "pair",
-			about: "one of two records on average, much noise: samples are often empty, and rounds can be compared",
-			setting: setting{
-				model: linear{2}, data: among(1),
-				partition: data.Replicate, clients: 2, rounds: 8, size: 1, places: 2, sigma: 8,
-			},
-			also:  []statistic{spread, loud, apart},
-			share: 5,
+			name:    "pair",
+			about:   "one of two records on average, much noise: samples are often empty, and rounds can be compared",
+			setting: among(1, setting{clients: 2, rounds: 8, size: 1, sigma: 8}),
+			also:    []statistic{spread, loud, apart},
+			share:   5,
 		},
 		{
-			name:  "shard",
-			about: "one client of three holds each record, half of a client's records in a round on average",
-			setting: setting{
-				model: linear{2}, data: among(11),
-				partition: data.Shard, clients: 3, rounds: 4, size: 2, places: 4, sigma: 1,
-			},
-			share: 5,
+			name:    "shard",
+			about:   "one client of three holds each record, half of a client's records in a round on average",
+			setting: among(11, setting{partition: data.Shard, clients: 3, rounds: 4, size: 2, places: 4, sigma: 1}),
+			share:   5,
 		},
 		{
 			name:  "replaced",
 			about: "samples of two records of four, of a fixed size; the canary is replaced by its opposite",
-			setting: setting{
-				model: linear{2}, data: among(3),
-				neighbour: gradients(2, withOthers(3, []float32{-loudCanary, 0})...),
-				partition: data.Replicate, clients: 2, rounds: 3, size: 2, places: 4, sigma: 2, sampling: dp.FixedSize,
-			},
+			setting: among(3, setting{clients: 2, rounds: 3, size: 2, sigma: 2, sampling: dp.FixedSize,
+				neighbour: orthogonal(3, []float32{-loudCanary, 0})}),
 			share: 5,
 		},
 		{
-			name:  "allocated",
-			about: "random allocation: each record is in one of the four rounds of an epoch",
-			setting: setting{
-				model: linear{2}, data: among(7),
-				partition: data.Replicate, clients: 2, rounds: 8, size: 2, places: 8, sigma: 1,
-				sampling: dp.Allocation, batches: 4,
-			},
-			share: 5,
+			name:    "allocated",
+			about:   "random allocation: each record is in one of the four rounds of an epoch",
+			setting: among(7, setting{clients: 2, rounds: 8, size: 2, sigma: 1, sampling: dp.Allocation, batches: 4}),
+			share:   5,
 		},
 		{
-			name:  "person",
-			about: "a person has two of four records, half of them in a round on average; the claim is for the person",
-			setting: setting{
-				model: linear{2}, data: ofPersons(),
-				partition: data.Replicate, clients: 2, rounds: 4, size: 2, places: 4, sigma: 2, group: 2,
-			},
-			share: 5,
+			name:    "person",
+			about:   "a person has two of four records, half of them in a round on average; the claim is for the person",
+			setting: among(2, setting{data: ofPersons(), clients: 2, rounds: 4, size: 2, places: 4, sigma: 2, group: 2}),
+			share:   5,
 		},
 		{
-			name:  "adapted",
-			about: "clients of unequal speed adapt their sample sizes, four of 16 records at first",
-			setting: setting{
-				model: linear{2}, data: among(15),
-				partition: data.Replicate, clients: 3, rounds: 4, size: 4, places: 16, sigma: 2, adapts: true,
-			},
-			share: 10,
+			name:    "adapted",
+			about:   "clients of unequal speed adapt their sample sizes, four of 16 records at first",
+			setting: among(15, setting{clients: 3, rounds: 4, size: 4, sigma: 2, adapts: true}),
+			share:   10,
 		},
 		{
 			name: "storm",
 			about: "clients leave and return, messages are lost, sent again or duplicated; half of the records " +
 				"in a round",
-			setting: setting{
-				model: linear{2}, data: among(3),
-				partition: data.Replicate, clients: 3, rounds: 4, size: 2, places: 4, sigma: 2, storm: true,
-			},
-			share: 10,
+			setting: among(3, setting{clients: 3, rounds: 4, size: 2, sigma: 2, storm: true}),
+			share:   10,
 		},
 		{
 			name:    "lenet",
@@ -169,9 +147,16 @@ func gradients(features int, rows ...[]float32) *data.Dataset {
 	return d
 }
 
-// among returns a data set of a canary of length loudCanary and n records whose gradients are
-// orthogonal to it.
-func among(n int) *data.Dataset { return gradients(2, withOthers(n, []float32{loudCanary, 0})...) }
+// among completes the setting s. Unless s says otherwise, its data are a canary of length loudCanary and n records whose
+// gradients are orthogonal to it, and every client holds all of them.
+func among(n int, s setting) setting {
+	s.model = linear{2}
+	if s.data == nil {
+		s.data = orthogonal(n, []float32{loudCanary, 0})
+	}
+	s.partition, s.places = cmp.Or(s.partition, data.Replicate), cmp.Or(s.places, n+1)
+	return s
+}
 
 // ofPersons returns a data set of two canaries of one person, and of two records of others.
 func ofPersons() *data.Dataset {
@@ -180,12 +165,7 @@ func ofPersons() *data.Dataset {
 	return d
 }
 
-// withOthers returns the rows of the given canary and of n records whose gradients are orthogonal
-// to it.
-func withOthers(n int, canary []float32) [][]float32 {
-	rows := [][]float32{canary}
-	for range n {
-		rows = append(rows, []float32{0, 1})
-	}
-	return rows
+// orthogonal returns a data set of the given canary and of n records whose gradients are orthogonal to it.
+func orthogonal(n int, canary []float32) *data.Dataset {
+	return gradients(2, append([][]float32{canary}, slices.Repeat([][]float32{{0, 1}}, n)...)...)
 }

@@ -79,8 +79,8 @@ func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Dur
 // WriteText writes the report as text for people: the lower bound on ε from each probe (a small training that ran
 // many times), the failed checks, and the verdict.
 func (r *Report) WriteText(w io.Writer) error {
-	if err := r.made(); err != nil {
-		return err
+	if r == nil || r.Fault == "" {
+		return errors.New("this Report was not made by Run")
 	}
 	planted := string(r.Fault)
 	if unit := r.Fault.Unit(); unit != "" {
@@ -176,10 +176,3 @@ func (r *Report) writeChecks(w io.Writer) error {
 const shownChecks = 10
 
 const shownDigits = 4
-
-func (r *Report) made() error {
-	if r == nil || r.Fault == "" {
-		return errors.New("this Report was not made by Run")
-	}
-	return nil
-}

@@ -206,22 +206,21 @@ func (s Scores) Audit(o ScoresOptions) (*ScoresReport, error) {
 	r.Tests = len(tries)
 	level := (1 - o.Confidence) / float64(len(tries))
 	right := s.ranked(o.Seed)
-	r.OneRun = s.counted(tries[0], right)
+	r.OneRun = counted(tries[0], right)
 	r.Gaussian.OneRun = r.OneRun
 	for _, c := range tries {
-		counted := s.counted(c, right)
-		g := guesses{canaries: n, made: counted.Guesses, right: counted.Right}
+		g := counted(c, right)
 		if g.pValue(r.EpsilonLowerBound, o.Delta) < level {
 			e, err := g.epsilon(o.Delta, level)
 			if err != nil {
 				return nil, err
 			}
 			if e > r.EpsilonLowerBound {
-				r.EpsilonLowerBound, r.OneRun = e, counted
+				r.EpsilonLowerBound, r.OneRun = e, g
 			}
 		}
 		if mu := g.mu(r.Gaussian.Mu, level); mu > r.Gaussian.Mu {
-			r.Gaussian.Mu, r.Gaussian.OneRun = mu, counted
+			r.Gaussian.Mu, r.Gaussian.OneRun = mu, g
 		}
 	}
 	e, err := gdp.Epsilon(r.Gaussian.Mu, o.Delta)
@@ -269,9 +268,8 @@ func (s Scores) ranked(seed uint64) []bool {
 }
 
 // counted counts the right guesses of a choice among ranked members.
-func (s Scores) counted(c choice, ranked []bool) OneRun {
-	g := countRight(len(ranked), c, func(i int) bool { return !ranked[i] })
-	return OneRun{g.canaries, g.made, g.right}
+func counted(c choice, ranked []bool) OneRun {
+	return countRight(len(ranked), c, func(i int) bool { return !ranked[i] })
 }
 
 func checkCanaries(n int) error { return dp.CheckCount("canaries", n, MinCanaries, MaxCanaries) }

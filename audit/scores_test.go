@@ -21,7 +21,7 @@ import (
 //   - For μ = 1 and τ = 0.55, Φ⁻¹(0.55) = 0.125661 gives q_1 = 0.55 + 2·Φ(-0.874339) = 0.931934. With
 //     Φ⁻¹(0.740967) = 0.646329, q_0 = 0.740967 + Φ(-0.353671) = 1.102760.
 func TestGaussianByHand(t *testing.T) {
-	two := guesses{2, 2, 2}
+	two := OneRun{2, 2, 2}
 	for _, c := range []struct {
 		mu, level float64
 		want      bool
@@ -32,7 +32,7 @@ func TestGaussianByHand(t *testing.T) {
 	}
 	const all = 10 // all of ten fair coins
 	for factor, want := range map[float64]bool{0.999: false, 1.001: true} {
-		if got := (guesses{all, all, all}).refutesGaussian(0, factor*0x1p-10); got != want {
+		if got := (OneRun{all, all, all}).refutesGaussian(0, factor*0x1p-10); got != want {
 			t.Errorf("perfect privacy at %v of the probability refuted: %v, want %v", factor, got, want)
 		}
 	}
@@ -45,14 +45,14 @@ func TestGaussianByHand(t *testing.T) {
 // ROC curve, which depend on the coins.
 func TestAgainstJAXPrivacy(t *testing.T) {
 	for _, c := range []struct {
-		g                                guesses
+		g                                OneRun
 		level, delta, epsilon, mu, gauss float64
 	}{
-		{guesses{1000, 100, 90}, 0.05, 1e-5, 1.626143481, 0.602503607, 2.456404893},
-		{guesses{1000, 1000, 600}, 0.05, 1e-5, 0.297226954, 0.163849808, 0.583540473},
-		{guesses{500, 250, 200}, 0.01, 1e-6, 1.017589167, 0.411367466, 1.820465259},
-		{guesses{100, 10, 10}, 0.05, 1e-5, 1.048237059, 0.416410055, 1.625892132},
-		{guesses{10000, 200, 196}, 1e-3, 1e-7, 2.544235432, 0.682270466, 3.497642616},
+		{OneRun{1000, 100, 90}, 0.05, 1e-5, 1.626143481, 0.602503607, 2.456404893},
+		{OneRun{1000, 1000, 600}, 0.05, 1e-5, 0.297226954, 0.163849808, 0.583540473},
+		{OneRun{500, 250, 200}, 0.01, 1e-6, 1.017589167, 0.411367466, 1.820465259},
+		{OneRun{100, 10, 10}, 0.05, 1e-5, 1.048237059, 0.416410055, 1.625892132},
+		{OneRun{10000, 200, 196}, 1e-3, 1e-7, 2.544235432, 0.682270466, 3.497642616},
 	} {
 		e, err := c.g.epsilon(c.delta, c.level)
 		if err != nil {
@@ -72,7 +72,7 @@ func TestAgainstJAXPrivacy(t *testing.T) {
 func TestBoundsOfScoresAreMonotone(t *testing.T) {
 	last, lastMu := 0.0, 0.0
 	for right := 40; right <= 60; right++ {
-		g := guesses{300, 60, right}
+		g := OneRun{300, 60, right}
 		e, err := g.epsilon(1e-6, 0.05)
 		if err != nil {
 			t.Fatal(err)
@@ -193,8 +193,7 @@ func TestChoicesShareTheLevel(t *testing.T) {
 	}
 	epsilon, mu, all := 0.0, 0.0, choices(300)
 	for _, c := range all {
-		o := s.counted(c, s.ranked(0))
-		g := guesses{o.Canaries, o.Guesses, o.Right}
+		g := counted(c, s.ranked(0))
 		e, err := g.epsilon(1e-6, 0.05/float64(len(all)))
 		if err != nil {
 			t.Fatal(err)

@@ -13,54 +13,36 @@ var watches = sync.OnceValues(func() ([]watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []watch{
-		{ // three clients hold the same 256 records, 64 of them in a round on average; 1281 coordinates
-			name:    "crowd",
-			setting: crowd(256, 1024, setting{clients: 3, rounds: 4, size: 64, sigma: 0.25}),
-			share:   100, least: 40,
-		},
-		{ // two clients hold the same 256 records, all of them in every round
-			name:    "full",
-			setting: crowd(256, 0, setting{clients: 2, rounds: 4, size: 256, sigma: 1}),
-			share:   50, least: 40,
-		},
-		{ // two clients, two of 32 records in a round on average: one sample in eight is empty
-			name:    "thin",
-			setting: crowd(32, 224, setting{clients: 2, rounds: 6, size: 2, sigma: 0.5}),
-			share:   50, least: 40,
-		},
-		{ // three clients, exactly eight of 32 records in a round, replace-one adjacency
-			name:    "fixed",
-			setting: crowd(32, 224, setting{clients: 3, rounds: 4, size: 8, sigma: 1, sampling: dp.FixedSize}),
-			share:   50, least: 40,
-		},
-		{ // two clients; in each of two epochs, every one of 64 records is in one of four rounds
-			name: "allocated",
-			setting: crowd(64, 192, setting{clients: 2, rounds: 8, size: 16, sigma: 0.5, sampling: dp.Allocation,
-				batches: 4}),
-			share: 50, least: 40,
-		},
-		{ // three clients of unequal speed adapt their sample sizes, 16 of 64 records at first
-			name:    "adapted",
-			setting: crowd(64, 192, setting{clients: 3, rounds: 5, size: 16, sigma: 1, adapts: true}),
-			share:   50, least: 40,
-		},
-		{ // three clients that leave and return; messages are lost, sent again and come twice
-			name:    "storm",
-			setting: crowd(32, 224, setting{clients: 3, rounds: 6, size: 8, sigma: 1, storm: true}),
-			share:   50, least: 40,
-		},
-		{ // logistic regression, all three records in every round
-			name: "logreg", setting: logistic.setting, share: 5, least: 400,
-		},
-		{ // LeNet-5, three random images in every round
-			name: "lenet", setting: network(), share: 1000, least: 20,
-		},
-	}
-	for i := range all {
-		if all[i].facts, err = newSheet(all[i].setting); err != nil {
+	var all []watch
+	for _, w := range []struct {
+		name         string
+		setting      setting
+		share, least int
+	}{
+		// Three clients hold the same 256 records, 64 of them in a round on average; 1281 coordinates.
+		{"crowd", crowd(256, 1024, setting{clients: 3, rounds: 4, size: 64, sigma: 0.25}), 100, 40},
+		// Two clients hold the same 256 records, all of them in every round.
+		{"full", crowd(256, 0, setting{clients: 2, rounds: 4, size: 256, sigma: 1}), 50, 40},
+		// Two clients, two of 32 records in a round on average: one sample in eight is empty.
+		{"thin", crowd(32, 224, setting{clients: 2, rounds: 6, size: 2, sigma: 0.5}), 50, 40},
+		// Three clients, exactly eight of 32 records in a round, replace-one adjacency.
+		{"fixed", crowd(32, 224, setting{clients: 3, rounds: 4, size: 8, sigma: 1, sampling: dp.FixedSize}), 50, 40},
+		// Two clients; in each of two epochs, every one of 64 records is in one of four rounds.
+		{"allocated", crowd(64, 192, setting{clients: 2, rounds: 8, size: 16, sigma: 0.5, sampling: dp.Allocation, batches: 4}), 50, 40},
+		// Three clients of unequal speed adapt their sample sizes, 16 of 64 records at first.
+		{"adapted", crowd(64, 192, setting{clients: 3, rounds: 5, size: 16, sigma: 1, adapts: true}), 50, 40},
+		// Three clients that leave and return; messages are lost, sent again and come twice.
+		{"storm", crowd(32, 224, setting{clients: 3, rounds: 6, size: 8, sigma: 1, storm: true}), 50, 40},
+		// Logistic regression, all three records in every round.
+		{"logreg", logistic.setting, 5, 400},
+		// LeNet-5, three random images in every round.
+		{"lenet", network(), 1000, 20},
+	} {
+		facts, err := newSheet(w.setting)
+		if err != nil {
 			return nil, err
 		}
+		all = append(all, watch{w.name, w.setting, facts, w.share, w.least})
 	}
 	return all, nil
 })

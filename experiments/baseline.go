@@ -26,9 +26,7 @@ func addChance(p *plots.Picture, f *figureConfig, spec train.Spec) error {
 	}
 	chance := plots.Line{Name: "guessing the\nmajority class", Emphasise: true, Colour: chanceColour}
 	x := p.Lines[0].X
-	for _, at := range []float64{x[0], x[len(x)-1]} {
-		chance.Add(at, share, share, share)
-	}
+	chance.AddLevel(x[0], x[len(x)-1], share)
 	p.Lines = append(p.Lines, chance)
 	return nil
 }

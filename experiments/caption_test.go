@@ -96,7 +96,7 @@ func TestNamesRoundTheNoiseUp(t *testing.T) {
 	f := &figureConfig{source: train.NewSource(drawn())}
 	count := 0
 	for _, s := range experimentList() {
-		for _, m := range s.budgetMembers() {
+		for _, m := range s.budgetMembers(f) {
 			if m.reference {
 				continue
 			}

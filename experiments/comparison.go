@@ -51,10 +51,6 @@ func decodeComparison(all []series, results []json.RawMessage) (*comparison, err
 	return newComparison(all, slices.Collect(slices.Chunk(runs, len(runs)/len(all)))), nil
 }
 
-func (c *comparison) part(from, to int) *comparison {
-	return newComparison(c.all[from:to], c.runs[from:to])
-}
-
 // looks returns how often a run's accuracy was measured, including its start.
 func (c *comparison) looks() int {
 	if c.stored != nil {

@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/internal/files"
 	"proactivedp/internal/results"
+	"proactivedp/internal/timeline"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -157,11 +157,12 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	all := delaySeries(s.Train, s.Delays)
 	cells := comparisonCells(all, s.Seeds, looksOf(s.Train.Model), source)
 	runs := len(cells)
+	how := pool.Options{Workers: o.Workers, Progress: o.Progress, Memory: o.Memory, Elsewhere: o.Elsewhere}
 	if o.Out != "" {
 		cells = append(cells, windowCells(all, f)...)
+		how.Folder = filepath.Join(o.Out, pool.Folder)
 	}
-	trained, spent, err := pool.Run(ctx, cells, pool.Options{Folder: o.cells(), Workers: o.Workers,
-		Progress: o.Progress, Memory: o.Memory, Elsewhere: o.Elsewhere})
+	trained, spent, err := pool.Run(ctx, cells, how)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +172,11 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	}
 	if o.Out != "" {
 		origin := results.NewOrigin(len(cells), spent.Computed, time.Since(start), spent.Time)
-		if err := s.write(ctx, o, f, c, trained[runs:], origin); err != nil {
+		windows, err := pool.DecodeAll[timeline.Window](trained[runs:])
+		if err != nil {
+			return nil, err
+		}
+		if err := s.write(ctx, o, f, c, windows, origin); err != nil {
 			return nil, err
 		}
 	}
@@ -200,16 +205,8 @@ func commandOf[S any](command func(S) string, spec S) string {
 	return command(spec)
 }
 
-// cells returns the folder for finished runs, or "".
-func (o DelayOptions) cells() string {
-	if o.Out == "" {
-		return ""
-	}
-	return filepath.Join(o.Out, pool.Folder)
-}
-
 // write writes the pictures, each to its own folder like a figure.
-func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *figureConfig, c *comparison, windows []json.RawMessage,
+func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *figureConfig, c *comparison, windows []timeline.Window,
 	origin results.Origin) error {
 	for _, picture := range []struct {
 		name, title string
@@ -219,7 +216,7 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *figureConfig, c
 		{"time", "Accuracy against " + clockLabel(s.Train), s.Seeds,
 			func() (*content, error) { return timeContent(ctx, f, c) }},
 		{"accuracy", "Accuracy against the permissible delay", s.Seeds,
-			func() (*content, error) { return delayContent(ctx, f, c) }},
+			func() (*content, error) { return delayContent(ctx, f, []*comparison{c}) }},
 		{"staleness", "Staleness against its bound", s.Seeds,
 			func() (*content, error) { return stalenessContent(ctx, f, c) }},
 		{"idle", "Idle time of each client", s.Seeds,
@@ -235,13 +232,10 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *figureConfig, c
 		if err != nil {
 			return err
 		}
-		m := Manifest{
-			Figure: picture.name, Title: picture.title, Command: commandOf(o.Command, s), Config: made.config,
-			Seeds: picture.seeds,
-			Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale, Data: results.SourceData(f.source),
-			Origin: origin, Drawing: o.Drawing, Files: o.Drawing.Files(),
-		}
-		if err := made.write(filepath.Join(o.Out, picture.name), m); err != nil {
+		if err := made.write(filepath.Join(o.Out, picture.name), f, Manifest{
+			Figure: picture.name, Title: picture.title, Command: commandOf(o.Command, s), Seeds: picture.seeds,
+			Origin: origin, Drawing: o.Drawing,
+		}); err != nil {
 			return err
 		}
 	}

@@ -80,10 +80,11 @@ func (l delayExperiment) delays(f *figureConfig, spec train.Spec, delays []strin
 	return delaySeries(f.byClock(spec), delays)
 }
 
-// delaySeries returns a series for every delay, the synchronous one first.
+// delaySeries returns a series for every delay. The synchronous one is the first, also if it is not listed.
 func delaySeries(spec train.Spec, delays []string) []series {
 	var out []series
-	for _, delay := range withSynchronous(delays) {
+	others := slices.DeleteFunc(slices.Clone(delays), func(d string) bool { return d == synchronous })
+	for _, delay := range append([]string{synchronous}, others...) {
 		spec.Delay = delay
 		out = append(out, series{delayName(delay), spec})
 	}
@@ -92,12 +93,6 @@ func delaySeries(spec train.Spec, delays []string) []series {
 
 // synchronous is the permissible delay that the others are compared with.
 const synchronous = "0"
-
-// withSynchronous puts the synchronous delay first, also if it is not listed.
-func withSynchronous(delays []string) []string {
-	rest := slices.DeleteFunc(slices.Clone(delays), func(d string) bool { return d == synchronous })
-	return append([]string{synchronous}, rest...)
-}
 
 func delayName(delay string) string {
 	if delay == synchronous {

@@ -196,7 +196,7 @@ func TestCaptionsSayTheTarget(t *testing.T) {
 		func() (*content, error) { return timeContent(t.Context(), f, one(spec)) },
 		func() (*content, error) { return stalenessContent(t.Context(), f, one(spec)) },
 		func() (*content, error) { return idleContent(t.Context(), f, one(spec)) },
-		func() (*content, error) { return delayContent(t.Context(), f, one(spec), one(plain)) },
+		func() (*content, error) { return delayContent(t.Context(), f, []*comparison{one(spec), one(plain)}) },
 	}
 	for i, draw := range drawings {
 		out, err := draw()

@@ -25,6 +25,12 @@ var (
 func addWindow(t *plots.Timeline, w timeline.Window, top float64, clients, rounds int) (most int) {
 	ms := func(at sim.Time) float64 { return float64(at) / 1e6 }
 	row := func(client int) float64 { return top - 1 - float64(client) }
+	stretch := func(row float64, from, to sim.Time, colour color.Color) {
+		t.Stretches = append(t.Stretches, plots.Stretch{Row: row, From: ms(from), To: ms(to), Colour: colour})
+	}
+	flight := func(from, to float64, sent, arrives sim.Time, colour color.Color) {
+		t.Flights = append(t.Flights, plots.Flight{Rows: [2]float64{from, to}, From: ms(sent), To: ms(arrives), Colour: colour})
+	}
 	free, done := make([]sim.Time, clients), make([]int, clients)
 	end := sim.Time(0)
 	for _, r := range w.Rounds {
@@ -33,8 +39,7 @@ func addWindow(t *plots.Timeline, w timeline.Window, top float64, clients, round
 			continue
 		}
 		if r.From > free[r.Client] {
-			t.Stretches = append(t.Stretches, plots.Stretch{Row: row(r.Client), From: ms(free[r.Client]),
-				To: ms(r.From), Colour: waitColour})
+			stretch(row(r.Client), free[r.Client], r.From, waitColour)
 		}
 		free[r.Client] = r.To
 		if !r.Aborted {
@@ -47,33 +52,26 @@ func addWindow(t *plots.Timeline, w timeline.Window, top float64, clients, round
 			colour = abortedColour
 		}
 		if r.Arrives > 0 {
-			t.Flights = append(t.Flights, plots.Flight{Rows: [2]float64{row(r.Client), top}, From: ms(r.To),
-				To: ms(r.Arrives), Colour: updateColour})
+			flight(row(r.Client), top, r.To, r.Arrives, updateColour)
 		}
 		end = max(end, r.To, r.Arrives)
-		t.Stretches = append(t.Stretches, plots.Stretch{Row: row(r.Client), From: ms(r.From), To: ms(r.To),
-			Colour: colour})
+		stretch(row(r.Client), r.From, r.To, colour)
 	}
 	for _, b := range w.Broadcasts {
-		if b.Client >= clients {
-			continue
+		if b.Client < clients {
+			flight(top, row(b.Client), b.Sent, b.Arrives, broadcastColour)
 		}
-		t.Flights = append(t.Flights, plots.Flight{Rows: [2]float64{top, row(b.Client)}, From: ms(b.Sent),
-			To: ms(b.Arrives), Colour: broadcastColour})
 	}
-	t.Stretches = append(t.Stretches, plots.Stretch{Row: top, From: 0, To: ms(end), Colour: serverColour})
+	stretch(top, 0, end, serverColour)
 	for client := range clients {
 		if done[client] < rounds && free[client] < end {
-			t.Stretches = append(t.Stretches, plots.Stretch{Row: row(client), From: ms(free[client]), To: ms(end),
-				Colour: waitColour})
+			stretch(row(client), free[client], end, waitColour)
 		}
 	}
 	for _, a := range w.Away {
-		if a.Client >= clients {
-			continue
+		if a.Client < clients {
+			stretch(row(a.Client), a.From, a.To, awayColour)
 		}
-		t.Stretches = append(t.Stretches, plots.Stretch{Row: row(a.Client), From: ms(a.From), To: ms(a.To),
-			Colour: awayColour})
 	}
 	return most
 }

@@ -39,6 +39,32 @@ type Figure struct {
 	lacks  string
 }
 
+// figureOf returns the figure fig, whose cells have results of type T. draw makes its content from the results of all
+// cells. stored reads these results from the figure's folder; it is nil if the folder does not have them, see
+// Figure.lacks.
+func figureOf[T any](fig Figure, cells func(f *figureConfig) ([]pool.Cell, error),
+	draw func(ctx context.Context, f *figureConfig, results []T) (*content, error),
+	stored func(f *figureConfig, k *storedFigure) ([]T, error)) Figure {
+	fig.cells = func(_ context.Context, f *figureConfig) ([]pool.Cell, error) { return cells(f) }
+	fig.finish = func(ctx context.Context, f *figureConfig, texts []json.RawMessage) (*content, error) {
+		results, err := pool.DecodeAll[T](texts)
+		if err != nil {
+			return nil, err
+		}
+		return draw(ctx, f, results)
+	}
+	if stored != nil {
+		fig.redraw = func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
+			results, err := stored(f, k)
+			if err != nil {
+				return nil, err
+			}
+			return draw(ctx, f, results)
+		}
+	}
+	return fig
+}
+
 // times are about how long figures take that take a minute or more, by the pattern of their names. They are
 // rounded from the times in the manifests of results, where a whole run was timed, and otherwise from the
 // estimates of "figures --dry-run".
@@ -98,16 +124,8 @@ func Figures() []Figure {
 			all = append(all, s.wstarFigure())
 		}
 	}
-	return append(all, convexExperiment(pool.Convex(train.Ridge, "phishing")).courseFigures()...)
-}
-
-func (l delayExperiment) delayFigures() []Figure {
-	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with),
-		l.stragglerFigure("-stragglers-without-noise", l.without), l.runnersFigure(), l.throughputFigure()}
-	if train.IsNetwork(l.with.Model) {
-		return all // the other figures show the protocol, for which the model does not matter
-	}
-	return append(all, l.stalenessFigure(), l.idleFigure(), l.adaptiveFigure(), l.timelineFigure(), l.skewedFigure())
+	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
+	return append(all, s.courseFigure("", "tight"), s.courseFigure("-paper", "paper"))
 }
 
 // Select returns the figures of this package whose name matches any of the patterns, in the order of [Figures]. A

@@ -19,14 +19,13 @@ var adaptiveDelays = []string{"0", "1", "16"}
 
 // adaptiveFigure compares adaptive sample sizes with constant ones.
 func (l delayExperiment) adaptiveFigure() Figure {
-	all := func(f *figureConfig) []series {
-		spec := l.with
-		spec.Speeds = unequalSpeeds
-		all := l.delays(f, spec, adaptiveDelays)
-		spec.Adapt = adaptMost
-		return append(all, l.delays(f, spec, adaptiveDelays)...)
-	}
-	fig := l.comparisonFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed", all, nil, adaptiveContent)
+	constant := l.with
+	constant.Speeds = unequalSpeeds
+	adaptive := constant
+	adaptive.Adapt = adaptMost
+	both := l.under(adaptiveDelays, constant, adaptive)
+	fig := l.comparisonFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed",
+		func(f *figureConfig) [][]series { return [][]series{slices.Concat(both(f)...)} }, nil, single(adaptiveContent))
 	fig.Fixed = true // only the virtual clock has adaptive sizes
 	return fig
 }

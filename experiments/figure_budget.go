@@ -41,15 +41,6 @@ func (p *priced) epsilon() float64 {
 
 type budgetPlan func(ctx context.Context, f *figureConfig) ([]priced, error)
 
-// of returns the plan of a figure, which looks at the series that MakeOptions.Add keeps.
-func (b budgetPlan) of(figure string) budgetPlan {
-	return func(ctx context.Context, f *figureConfig) ([]priced, error) {
-		g := *f
-		g.own = f.kept[figure]
-		return b(ctx, &g)
-	}
-}
-
 func (b budgetPlan) cells(ctx context.Context, f *figureConfig) ([]pool.Cell, error) {
 	all, err := b(ctx, f)
 	if err != nil {
@@ -204,7 +195,6 @@ func (s experiment) budgetFigure() Figure {
 // another logarithmic x axis. others are published results on the real data. draw returns the advice that the figure gives.
 func (s experiment) pricedFigure(name, title string, plan budgetPlan, others []published,
 	draw func(f *figureConfig, all []priced, p *plots.Picture) string) Figure {
-	plan = plan.of(name)
 	drawn := func(f *figureConfig, all []priced) *content {
 		others := others
 		if f.data().Synthetic {
@@ -290,7 +280,7 @@ func (s experiment) overBudgets(ctx context.Context, f *figureConfig) ([]priced,
 // series returns the n trainings of a series with their costs: those that MakeOptions.Add keeps, or otherwise
 // those of the specs that of returns.
 func (f *figureConfig) series(ctx context.Context, name string, n int, of func(i int) (train.Spec, error)) ([]priced, error) {
-	if kept := f.own.series(name); len(kept) > 0 {
+	if kept := f.kept.series(name); len(kept) > 0 {
 		return kept, nil
 	}
 	var all []priced
@@ -346,8 +336,7 @@ func levelLine(lines []plots.Line, name string, y float64) plots.Line {
 		lo, hi = min(lo, slices.Min(l.X)), max(hi, slices.Max(l.X))
 	}
 	level := plots.Line{Name: name, Emphasise: true}
-	level.Add(lo, y, y, y)
-	level.Add(hi, y, y, y)
+	level.AddLevel(lo, hi, y)
 	return level
 }
 

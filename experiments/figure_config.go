@@ -25,8 +25,11 @@ type content struct {
 	times   []SizeTime // of sample sizes, for the manifest; nil is none
 }
 
-// write writes the content to a figure's folder, drawn as the manifest says.
-func (out *content) write(dir string, m Manifest) (err error) {
+// write writes the content to a figure's folder, drawn as the manifest m says. It adds to m what the content and the
+// configuration say.
+func (out *content) write(dir string, f *figureConfig, m Manifest) (err error) {
+	m.Config, m.Times, m.Scale, m.Runner, m.TimeScale = out.config, out.times, f.scale, f.runner, f.timeScale
+	m.Data, m.Files = results.DataOf(f.source), m.Drawing.Files()
 	if m.Table, err = results.Digest(out.table); err != nil {
 		return err
 	}
@@ -40,8 +43,7 @@ func (out *content) titled(figure string) results.Picture {
 	return p.Write
 }
 
-// figureConfig has the settings for making the figures of one data set: the data, the number of
-// seeds, and the fraction of the full size.
+// figureConfig has the settings for making a figure: the data, the number of seeds, and the fraction of the full size.
 type figureConfig struct {
 	source  *train.Source
 	set     string // name by which experiments ask for the data
@@ -59,11 +61,10 @@ type figureConfig struct {
 	timeScale float64
 
 	choose Chooser                      // if nil, figures that need it are refused
-	chosen map[ChoiceRequest]train.Spec // previous answers, which cells and pictures share
+	chosen map[ChoiceRequest]train.Spec // previous answers, which all figures share
 	loop   Loop                         // if nil, figures that need it are refused
 
-	kept map[string]*keptFigure // by figure, with MakeOptions.Add
-	own  *keptFigure            // of the figure at hand, in a budgetPlan; nil if nothing is kept
+	kept *keptFigure // with MakeOptions.Add; nil if nothing is kept
 }
 
 func (f *figureConfig) data() *data.Dataset { return f.source.Data() }

@@ -38,55 +38,43 @@ var courseClients = []CourseClient{
 	{Epsilon: 2, Accuracy: 0.87}, {Epsilon: 3, Accuracy: 0.95},
 }
 
-func (s experiment) courseFigures() []Figure {
-	return []Figure{s.courseFigure("", "tight"), s.courseFigure("-paper", "paper")}
-}
-
 // courseFigure shows the loop's stages for clients with different budgets and targets.
 func (s experiment) courseFigure(suffix, strategy string) Figure {
-	return Figure{
+	return figureOf(Figure{
 		Name: s.Train.Data + "-course" + suffix, Data: s.Train.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Course of the loop for clients of unequal budgets and targets, strategy %s, on %s",
 			strategy, s.Train.Data),
-		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
-			var cells []pool.Cell
-			for seed := range f.seeds {
-				r, err := s.courseRequest(f, strategy, uint64(seed+1))
-				if err != nil {
-					return nil, err
-				}
-				c, err := f.courseCell(r)
-				if err != nil {
-					return nil, err
-				}
-				cells = append(cells, c)
-			}
-			return cells, nil
-		},
-		finish: func(_ context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
-			courses, err := pool.DecodeAll[Course](results)
+	}, func(f *figureConfig) (cells []pool.Cell, err error) {
+		for seed := range f.seeds {
+			r, err := s.courseRequest(f, strategy, uint64(seed+1))
 			if err != nil {
 				return nil, err
 			}
-			return s.courseContent(f, strategy, courses)
-		},
-		redraw: func(_ context.Context, f *figureConfig, k *storedFigure) (*content, error) {
-			var config courseConfig
-			if err := json.Unmarshal(k.config, &config); err != nil {
-				return nil, fmt.Errorf("%s: config: %w", results.ManifestFile, err)
+			c, err := f.courseCell(r)
+			if err != nil {
+				return nil, err
 			}
-			if len(config.Courses) != k.Seeds {
-				return nil, fmt.Errorf("%s has %d courses, must have one for each of %d seeds", results.ManifestFile,
-					len(config.Courses), k.Seeds)
+			cells = append(cells, c)
+		}
+		return cells, nil
+	}, func(_ context.Context, f *figureConfig, courses []Course) (*content, error) {
+		return s.courseContent(f, strategy, courses)
+	}, func(_ *figureConfig, k *storedFigure) ([]Course, error) {
+		var config courseConfig
+		if err := json.Unmarshal(k.config, &config); err != nil {
+			return nil, fmt.Errorf("%s: config: %w", results.ManifestFile, err)
+		}
+		if len(config.Courses) != k.Seeds {
+			return nil, fmt.Errorf("%s has %d courses, must have one for each of %d seeds", results.ManifestFile,
+				len(config.Courses), k.Seeds)
+		}
+		for i := range config.Courses {
+			if err := config.Courses[i].Validate(len(courseClients)); err != nil {
+				return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
 			}
-			for i := range config.Courses {
-				if err := config.Courses[i].Validate(len(courseClients)); err != nil {
-					return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
-				}
-			}
-			return s.courseContent(f, strategy, config.Courses)
-		},
-	}
+		}
+		return config.Courses, nil
+	})
 }
 
 // courseConfig is the manifest's description of a course figure.
@@ -95,13 +83,16 @@ type courseConfig struct {
 	Courses []Course    `json:"courses"` // of seeds from 1 on
 }
 
+// courseContent draws accuracy, noise and budget over the rounds of the first course.
 func (s experiment) courseContent(f *figureConfig, strategy string, courses []Course) (*content, error) {
 	r, err := s.courseRequest(f, strategy, 1)
 	if err != nil {
 		return nil, err
 	}
-	return &content{picture: coursePicture(f, r, courses), table: CourseTable(r.Strategy, r.Clients, courses),
-		config: courseConfig{r, courses}}, nil
+	p := drawCourse(f.data().Name, r, courses)
+	p.Banner = f.banner()
+	p.Caption = fmt.Sprintf("Of %s, each record is one client's%s. %s", train.ModelTitle(r.Train.Model), f.note(), Caption(courses))
+	return &content{picture: p, table: CourseTable(r.Strategy, r.Clients, courses), config: courseConfig{r, courses}}, nil
 }
 
 // courseRequest returns the figure's request. It uses the partition Shard, so that a record pays only
@@ -114,15 +105,6 @@ func (s experiment) courseRequest(f *figureConfig, strategy string, seed uint64)
 	spec.Clients, spec.Partition, spec.Seed = len(courseClients), string(data.Shard), seed
 	spec.Holdout = train.UsualHoldout
 	return LoopRequest{Train: spec, Strategy: strategy, Clients: courseClients}, nil
-}
-
-// coursePicture draws accuracy, noise and budget over the rounds of the first course of a figure.
-func coursePicture(f *figureConfig, r LoopRequest, courses []Course) plots.Picture {
-	p := drawCourse(f.data().Name, r, courses)
-	p.Banner = f.banner()
-	p.Caption = fmt.Sprintf("Of %s, each record is one client's%s. %s", train.ModelTitle(r.Train.Model),
-		f.note(), Caption(courses))
-	return p
 }
 
 // drawCourse draws accuracy, noise and budget over the rounds of the first course, without a caption.
@@ -145,17 +127,14 @@ func drawCourse(dataset string, r LoopRequest, courses []Course) plots.Picture {
 			to := from + float64(s.Rounds)
 			if sigma := s.Sigma[i]; sigma > 0 {
 				part := line("")
-				part.Add(from, sigma, sigma, sigma)
-				part.Add(to, sigma, sigma, sigma)
+				part.AddLevel(from, to, sigma)
 				noise.Lines = append(noise.Lines, part)
 			}
 			reached.Add(to, s.HeldOut[i], s.HeldOut[i], s.HeldOut[i])
 			spent.Add(to, s.Used[i], s.Used[i], s.Used[i])
 			from = to
 		}
-		for _, x := range []float64{0, from} {
-			target.Add(x, client.Accuracy, client.Accuracy, client.Accuracy)
-		}
+		target.AddLevel(0, from, client.Accuracy)
 		accuracy.Lines = append(accuracy.Lines, reached)
 		targets = append(targets, target)
 		budget.Lines = append(budget.Lines, spent)

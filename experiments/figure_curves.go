@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"image/color"
 	"math"
@@ -58,12 +57,11 @@ func (s experiment) sizeMembers(f *figureConfig) []member {
 // epsilonFigure returns the paper's figure (c): test accuracy during training, for the rows of its
 // budget table and without noise.
 func (s experiment) epsilonFigure() Figure {
-	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N),
-		func(*figureConfig) []member { return s.budgetMembers() })
+	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N), s.budgetMembers)
 }
 
 // budgetMembers returns a line without noise, and then one for each row of the paper's budget table.
-func (s experiment) budgetMembers() []member {
+func (s experiment) budgetMembers(*figureConfig) []member {
 	plain := s.WithoutNoise()
 	members := []member{{name: fmt.Sprintf("no noise (s %s)", plain.SampleSize), spec: plain, reference: true}}
 	for _, b := range s.paper.Budgets.Rows {
@@ -84,12 +82,11 @@ func (s experiment) budgetMembers() []member {
 // found by a search. Each is used with and without noise, because the paper's loss of accuracy is one at a single step
 // size.
 func (s experiment) stepSizeFigure() Figure {
-	return s.curveFigure("step-size", "Step sizes with and without noise",
-		func(*figureConfig) []member { return s.stepMembers() })
+	return s.curveFigure("step-size", "Step sizes with and without noise", s.stepMembers)
 }
 
 // stepMembers returns two lines for each step size: with the noise of the experiment, and without.
-func (s experiment) stepMembers() []member {
+func (s experiment) stepMembers(*figureConfig) []member {
 	found := pool.Steps{Eta0: s.Train.Eta0, Beta: s.Train.Beta, Decay: sim.Decay(s.Train.Schedule)}
 	var members []member
 	for i, of := range []struct {
@@ -108,54 +105,44 @@ func (s experiment) stepMembers() []member {
 	return members
 }
 
-// curves describes a figure of training curves.
-type curves struct {
-	experiment
-	members func(f *figureConfig) []member // before the configuration changes their specs
-}
-
+// curveFigure returns a figure of training curves, with a line for each member. The configuration changes the specs of
+// the members: its fraction of K and its runner.
 func (s experiment) curveFigure(kind, title string, members func(f *figureConfig) []member) Figure {
-	c := curves{s, members}
-	fig := Figure{
-		Name:   s.name() + "-" + kind,
-		Data:   s.Train.Data,
-		Long:   s.long,
-		Title:  fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(s.Train.Model), s.Train.Data),
-		cells:  c.cells,
-		finish: c.finish,
-	}
-	return fig.redrawn(func(f *figureConfig) int { return len(members(f)) * f.seeds }, storedCurves)
-}
-
-// within returns the members with the changes that the configuration makes: its fraction of K and
-// its runner.
-func (c curves) within(f *figureConfig) []member {
-	out := slices.Clone(c.members(f))
-	for i := range out {
-		out[i].spec = f.by(out[i].spec)
-		out[i].spec.GradComps = f.gradComps(c.paper.GradComps)
-	}
-	return out
-}
-
-func (c curves) cells(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
-	var cells []pool.Cell
-	for _, m := range c.within(f) {
-		for seed := range f.seeds {
-			m.spec.Seed = uint64(seed + 1)
-			cells = append(cells, pool.OfCurve(m.spec, c.points, f.source))
+	within := func(f *figureConfig) []member {
+		out := slices.Clone(members(f))
+		for i := range out {
+			out[i].spec = f.by(out[i].spec)
+			out[i].spec.GradComps = f.gradComps(s.paper.GradComps)
 		}
+		return out
 	}
-	return cells, nil
+	return figureOf(Figure{
+		Name:  s.name() + "-" + kind,
+		Data:  s.Train.Data,
+		Long:  s.long,
+		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(s.Train.Model), s.Train.Data),
+	}, func(f *figureConfig) (cells []pool.Cell, err error) {
+		for _, m := range within(f) {
+			for seed := range f.seeds {
+				m.spec.Seed = uint64(seed + 1)
+				cells = append(cells, pool.OfCurve(m.spec, s.points, f.source))
+			}
+		}
+		return cells, nil
+	}, func(ctx context.Context, f *figureConfig, curves []*pool.Curve) (*content, error) {
+		return s.drawCurves(ctx, f, within(f), curves)
+	}, func(f *figureConfig, k *storedFigure) ([]*pool.Curve, error) {
+		return storedCurves(k, len(members(f))*f.seeds)
+	})
 }
 
-func (c curves) finish(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
-	all := c.within(f)
+// drawCurves draws the curves, which are those of all members by seed.
+func (s experiment) drawCurves(ctx context.Context, f *figureConfig, all []member, curves []*pool.Curve) (*content, error) {
 	table := [][]string{{"data", "model", "series", "seed", "sample_size", "sigma", "clip", "rounds",
 		"grad_computations", "broadcast_grad_computations", "test_accuracy",
 		"delta", "epsilon_per_client", "epsilon_per_record",
 		"certified_epsilon_per_client", "certified_epsilon_per_record",
-		fmt.Sprintf("epsilon_stated_for_n_%d", c.paper.N)}}
+		fmt.Sprintf("epsilon_stated_for_n_%d", s.paper.N)}}
 	var lines []plots.Line
 	var ends []string
 	var config []train.Spec
@@ -165,10 +152,7 @@ func (c curves) finish(ctx context.Context, f *figureConfig, results []json.RawM
 		if err != nil {
 			return nil, err
 		}
-		bySeed, err := pool.DecodeAll[*pool.Curve](results[i*f.seeds : (i+1)*f.seeds])
-		if err != nil {
-			return nil, err
-		}
+		bySeed := curves[i*f.seeds : (i+1)*f.seeds]
 		for seed, curve := range bySeed {
 			table = append(table, curveRows(f, m, seed, curve, planned)...)
 		}
@@ -177,13 +161,13 @@ func (c curves) finish(ctx context.Context, f *figureConfig, results []json.RawM
 	}
 	picture := plots.Picture{
 		Title: fmt.Sprintf("%s, %s: %s of the broadcast models", f.data().Name,
-			train.ModelTitle(c.Train.Model), accuracyLabel(c.Train)),
+			train.ModelTitle(s.Train.Model), accuracyLabel(s.Train)),
 		XLabel:  "gradient computations per client",
-		YLabel:  accuracyLabel(c.Train) + " (fraction)",
-		Caption: c.curveCaption(f, all, privacy),
+		YLabel:  accuracyLabel(s.Train) + " (fraction)",
+		Caption: s.curveCaption(f, all, privacy),
 		Rows:    privacyRows(all, privacy, ends),
 		Banner:  f.banner(), Lines: lines,
-		YMin: c.yMin, YMax: c.yMax,
+		YMin: s.yMin, YMax: s.yMax,
 	}
 	picture.AddCloseUp()
 	if err := addChance(&picture, f, all[0].spec); err != nil {
@@ -196,7 +180,7 @@ func (c curves) finish(ctx context.Context, f *figureConfig, results []json.RawM
 			Train   []train.Spec   `json:"train"`
 			Privacy []claim.Report `json:"privacy"`
 			Points  int            `json:"points"`
-		}{config, privacy, c.points},
+		}{config, privacy, s.points},
 	}, nil
 }
 

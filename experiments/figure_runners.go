@@ -19,62 +19,40 @@ import (
 // runnersFigure compares the paper's own runner, goroutines on a real clock, with the prediction of the
 // virtual clock.
 func (l delayExperiment) runnersFigure() Figure {
-	n := len(timedDelays)
-	allSeries := func(f *figureConfig) []series {
+	parts := func(f *figureConfig) [][]series {
 		spec := l.with
 		spec.GradComps = f.gradComps(scaled(l.paper.GradComps, l.realPart))
-		all := delaySeries(spec, timedDelays)
+		virtual := delaySeries(spec, timedDelays)
 		spec.Runner, spec.TimeScale = train.HogwildRunner, l.realScale
-		return append(all, delaySeries(spec, timedDelays)...)
+		return [][]series{virtual, delaySeries(spec, timedDelays)}
 	}
-	fig := Figure{
-		Name: l.name() + "-runners", Data: l.with.Data, Long: true, Fixed: true,
-		Title: fmt.Sprintf("Both runners: what the virtual clock predicts for a real one, %s on %s",
-			train.ModelTitle(l.with.Model), l.with.Data),
-		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
-			return comparisonCells(allSeries(f), f.seeds, l.looks, f.source), nil
-		},
-		finish: func(ctx context.Context, f *figureConfig, trained []json.RawMessage) (*content, error) {
-			c, err := decodeComparison(allSeries(f), trained)
-			if err != nil {
-				return nil, err
-			}
-			return runnersContent(ctx, f, [2]*comparison{c.part(0, n), c.part(n, 2*n)}, nil, nil)
-		},
-	}
+	fig := l.comparisonFigure("-runners", "Both runners: what the virtual clock predicts for a real one", parts, nil, drawRunners)
+	fig.Long, fig.Fixed = true, true
 	fig.redraw = func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
 		var config runnersConfig
 		if err := json.Unmarshal(k.config, &config); err != nil {
 			return nil, fmt.Errorf("%s: config: %w", results.ManifestFile, err)
 		}
-		var columns [2][comparedCount][]float64
-		names := map[string]*[]float64{"off": &config.off}
-		for what, of := range comparedColumns {
-			for runner, name := range of {
-				names[name] = &columns[runner][what]
-			}
-		}
-		if err := k.table.Columns(names); err != nil {
+		var of comparedRuns
+		if err := k.table.Columns(of.columns()); err != nil {
 			return nil, err
 		}
-		all := allSeries(f)
-		p, err := f.source.Prepare(all[0].spec)
+		all := parts(f)
+		p, err := f.source.Prepare(all[0][0].spec)
 		if err != nil {
 			return nil, err
 		}
+		n := len(timedDelays)
 		if len(k.table.Rows) != n*k.Seeds {
 			return nil, fmt.Errorf("%s has %d rows, must have %d by the manifest's settings", results.TableFile,
 				len(k.table.Rows), n*k.Seeds)
 		}
 		runs := slices.Repeat([][]pool.Timed{slices.Repeat([]pool.Timed{{TestRows: p.Test.Len()}}, k.Seeds)}, n)
-		return runnersContent(ctx, f, [2]*comparison{{all: all[:n], runs: runs, stored: &config.Virtual, tolerance: config.Virtual.Tolerance},
-			{all: all[n:], runs: runs, stored: &config.Hogwild, tolerance: config.Hogwild.Tolerance}},
-			func(runner, i, seed int) (of [comparedCount]float64) {
-				for what := range of {
-					of[what] = columns[runner][what][i*k.Seeds+seed]
-				}
-				return of
-			}, &config)
+		var both []*comparison
+		for i, stored := range []*comparisonConfig{&config.Virtual, &config.Hogwild} {
+			both = append(both, &comparison{all: all[i], runs: runs, stored: stored, tolerance: stored.Tolerance})
+		}
+		return runnersContent(ctx, f, both, of, config)
 	}
 	return fig
 }
@@ -82,9 +60,6 @@ func (l delayExperiment) runnersFigure() Figure {
 // comparedColumns are the columns of the compared quantities in the data, for the virtual runner and for hogwild.
 var comparedColumns = [comparedCount][2]string{{"virtual_test_accuracy", "hogwild_test_accuracy"},
 	{"foretold_seconds", "measured_seconds"}, {"virtual_mean_lag", "hogwild_mean_lag"}, {"virtual_idle", "hogwild_idle"}}
-
-// ends returns the time at which the last update of the run was applied.
-func ends(t *pool.Timed) float64 { return clockSeconds(t.At[len(t.At)-1]) }
 
 // The quantities that are compared: final accuracy, time, staleness and idle time.
 const (
@@ -95,10 +70,41 @@ const (
 	comparedCount
 )
 
-// compared returns the four compared quantities of a run.
-func compared(t *pool.Timed) [comparedCount]float64 {
-	lag, _ := t.Lag()
-	return [comparedCount]float64{t.Accuracy[len(t.Accuracy)-1], ends(t), lag, t.Idle()}
+// comparedRuns has the compared quantities of all runs, and the relative difference between the time on the real clock
+// and its prediction, by delay and then by seed.
+type comparedRuns struct {
+	of  [2][comparedCount][]float64 // by runner
+	off []float64
+}
+
+// columns returns the columns of the data that have the quantities.
+func (r *comparedRuns) columns() map[string]*[]float64 {
+	columns := map[string]*[]float64{"off": &r.off}
+	for what, names := range comparedColumns {
+		for runner, name := range names {
+			columns[name] = &r.of[runner][what]
+		}
+	}
+	return columns
+}
+
+// compared returns the compared quantities of the runs of both runners.
+func compared(both []*comparison) (r comparedRuns) {
+	for runner, c := range both {
+		for _, runs := range c.runs {
+			for _, t := range runs {
+				lag, _ := t.Lag()
+				end := clockSeconds(t.At[len(t.At)-1]) // the last update was applied then
+				for what, value := range [comparedCount]float64{t.Accuracy[len(t.Accuracy)-1], end, lag, t.Idle()} {
+					r.of[runner][what] = append(r.of[runner][what], value)
+				}
+			}
+		}
+	}
+	for i, real := range r.of[1][comparedTime] {
+		r.off = append(r.off, real/r.of[0][comparedTime][i]-1)
+	}
+	return r
 }
 
 // runnersConfig is the manifest's description of both runners.
@@ -108,19 +114,21 @@ type runnersConfig struct {
 	// The relative difference between the time of a run and its prediction, over all delays and seeds.
 	MedianOff  float64 `json:"median_off"`
 	LargestOff float64 `json:"largest_off"`
+}
 
-	off []float64 // this difference of every run, if the figure is drawn again
+func drawRunners(ctx context.Context, f *figureConfig, both []*comparison) (*content, error) {
+	of := compared(both)
+	var off []float64
+	for _, by := range of.off {
+		off = append(off, math.Abs(by))
+	}
+	return runnersContent(ctx, f, both, of, runnersConfig{MedianOff: report.Median(off), LargestOff: slices.Max(off)})
 }
 
 // runnersContent draws accuracy, time and staleness against the delays, for the virtual runner and for
-// hogwild on a real clock. If the figure is drawn again, quantities returns the compared quantities of a run from the
-// data, and stored is the manifest's description, for which the data have too few digits. Otherwise both are nil.
-func runnersContent(ctx context.Context, f *figureConfig, both [2]*comparison,
-	quantities func(runner, i, seed int) [comparedCount]float64, stored *runnersConfig) (*content, error) {
+// hogwild on a real clock. config has the differences of their times, for which the data have too few digits.
+func runnersContent(ctx context.Context, f *figureConfig, both []*comparison, all comparedRuns, config runnersConfig) (*content, error) {
 	virtual, real := both[0], both[1]
-	if quantities == nil {
-		quantities = func(runner, i, seed int) [comparedCount]float64 { return compared(&both[runner].runs[i][seed]) }
-	}
 	spec := real.all[0].spec
 	p := heading(f, virtual, "both runners, "+virtual.noiseText())
 	p.XLabel, p.YLabel, p.XNames = delayLabel, accuracyLabel(spec)+" at the end", virtual.axisNames()
@@ -144,55 +152,40 @@ func runnersContent(ctx context.Context, f *figureConfig, both [2]*comparison,
 		header = append(header, of[:]...)
 	}
 	table := [][]string{append(header, "off")}
-	var off []float64
 	for i, m := range virtual.all {
-		var of [2][comparedCount][]float64 // by seed
-		var here []float64
-		for s := range f.seeds {
-			row := []string{f.data().Name, spec.Model, m.spec.Delay, strconv.Itoa(s + 1)}
-			pair := [2][comparedCount]float64{quantities(0, i, s), quantities(1, i, s)}
+		from, to := i*f.seeds, (i+1)*f.seeds
+		for run := from; run < to; run++ {
+			row := []string{f.data().Name, spec.Model, m.spec.Delay, strconv.Itoa(run - from + 1)}
 			for what := range comparedCount {
 				for runner := range both {
-					of[runner][what] = append(of[runner][what], pair[runner][what])
-					row = append(row, report.Number(pair[runner][what]))
+					row = append(row, report.Number(all.of[runner][what][run]))
 				}
 			}
-			by := pair[1][comparedTime]/pair[0][comparedTime] - 1
-			if stored != nil {
-				by = stored.off[i*f.seeds+s]
-			}
-			here = append(here, by)
-			table = append(table, append(row, report.Number(by)))
+			table = append(table, append(row, report.Number(all.off[run])))
 		}
 		row := []string{m.name}
 		for what := range comparedCount {
 			var texts []string
 			for runner := range both {
-				mean, sd := report.Spread(of[runner][what])
+				values := all.of[runner][what][from:to]
+				mean, sd := report.Spread(values)
 				texts = append(texts, comparedText(what, mean, sd, f.seeds))
 				if what < len(panels) {
-					addMean(&panels[what].Lines[runner], float64(i), of[runner][what], 0)
+					addMean(&panels[what].Lines[runner], float64(i), values, 0)
 				}
 			}
 			switch what {
 			case comparedAccuracy:
 				row = append(row, texts...)
 			case comparedTime:
-				row = append(row, strings.Join(texts, ", "), report.Percent(median(here)))
+				row = append(row, strings.Join(texts, ", "), report.Percent(report.Median(all.off[from:to])))
 			default:
 				row = append(row, strings.Join(texts, ", "))
 			}
 		}
 		p.Rows = append(p.Rows, row)
-		for _, by := range here {
-			off = append(off, math.Abs(by))
-		}
 	}
-	config := runnersConfig{Virtual: virtual.config(), Hogwild: real.config(), MedianOff: median(off), LargestOff: slices.Max(off)}
-	if stored != nil {
-		config = *stored
-		config.Virtual, config.Hogwild = virtual.config(), real.config()
-	}
+	config.Virtual, config.Hogwild = virtual.config(), real.config()
 	accuracyAxis(&p)
 	var err error
 	if p.Caption, err = virtual.caption(ctx, f); err != nil {
@@ -216,13 +209,4 @@ func comparedText(what int, mean, sd float64, seeds int) string {
 		return fmt.Sprintf("%.3g", mean)
 	}
 	return report.Share(mean)
-}
-
-// median returns the median of x, or 0 if x is empty.
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(x))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

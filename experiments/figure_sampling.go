@@ -53,17 +53,13 @@ func (s experiment) bySampling(ctx context.Context, f *figureConfig) ([]priced, 
 		name     string
 		sampling dp.Sampling
 	}{{"Poisson sampling", dp.Poisson}, {"random allocation", dp.Allocation}, {"fixed size", dp.FixedSize}} {
-		for _, epsilon := range run.epsilons {
-			spec, err := s.sampled(ctx, f, run, series.sampling, epsilon)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", series.name, err)
-			}
-			p, err := f.price(ctx, series.name, spec)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, p)
+		more, err := f.series(ctx, series.name, len(run.epsilons), func(i int) (train.Spec, error) {
+			return s.sampled(ctx, f, run, series.sampling, run.epsilons[i])
+		})
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, more...)
 	}
 	return all, nil
 }

@@ -73,22 +73,20 @@ func (s experiment) onScattering(ctx context.Context, f *figureConfig) ([]priced
 		if series.holdout > 0 && !s.heavy {
 			continue
 		}
-		for _, plan := range scatterPlans[s.Train.Data] {
-			spec, err := f.part(plan.spec(s.Train.Data))
+		plans := scatterPlans[s.Train.Data]
+		more, err := f.series(ctx, series.name, len(plans), func(i int) (train.Spec, error) {
+			spec, err := f.part(plans[i].spec(s.Train.Data))
 			if err != nil {
-				return nil, err
+				return spec, err
 			}
 			spec.Holdout = series.holdout
 			// Each seed leaves another number of records to train on, and so has another ε.
-			if spec, err = f.source.CalibrateSeeds(ctx, spec, f.seeds, plan.epsilon); err != nil {
-				return nil, err
-			}
-			p, err := f.price(ctx, series.name, spec)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, p)
+			return f.source.CalibrateSeeds(ctx, spec, f.seeds, plans[i].epsilon)
+		})
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, more...)
 	}
 	return all, nil
 }

@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -19,18 +18,16 @@ var timelineDelays = []string{"0", "1", "4"}
 // timelineFigure shows the first rounds for several delays.
 func (l delayExperiment) timelineFigure() Figure {
 	allSeries := func(f *figureConfig) []series { return l.delays(f, l.with, timelineDelays) }
-	return Figure{
+	return figureOf(Figure{
 		Name: l.name() + "-timeline", Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("Timeline of the first rounds, %s on %s", train.ModelTitle(l.with.Model), l.with.Data),
 		first: true,
 		lacks: "it has no times of broadcasts, which are the red lines",
-		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
-			return windowCells(allSeries(f), f), nil
-		},
-		finish: func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
-			return windowContent(f, allSeries(f), results)
-		},
-	}
+	}, func(f *figureConfig) ([]pool.Cell, error) {
+		return windowCells(allSeries(f), f), nil
+	}, func(_ context.Context, f *figureConfig, windows []timeline.Window) (*content, error) {
+		return windowContent(f, allSeries(f), windows)
+	}, nil)
 }
 
 // windowCells returns the cells of the first rounds of every series, with the first seed.
@@ -43,14 +40,10 @@ func windowCells(all []series, f *figureConfig) []pool.Cell {
 	return cells
 }
 
-func windowContent(f *figureConfig, all []series, results []json.RawMessage) (*content, error) {
+func windowContent(f *figureConfig, all []series, windows []timeline.Window) (*content, error) {
 	table := [][]string{clockColumns(all[0].spec, []string{"delay", "client", "round", "lag", "aborted",
 		"begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"})}
 	var specs []train.Spec
-	windows, err := pool.DecodeAll[timeline.Window](results)
-	if err != nil {
-		return nil, err
-	}
 	for i, w := range windows {
 		specs = append(specs, all[i].spec)
 		for _, r := range w.Rounds {

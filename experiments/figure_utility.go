@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,38 +16,38 @@ import (
 // utilityFigure returns the paper's figure (a): how much test accuracy is left when noise is added to a
 // trained model, against σ, for several clipping norms.
 func (s experiment) utilityFigure() Figure {
-	fig := Figure{
+	return utilityFigureOf(Figure{
 		Name: s.name() + "-utility",
 		Data: s.Train.Data,
 		Long: s.long,
 		Title: fmt.Sprintf("Utility graph: %s left under noise, %s on %s", s.Train.MetricName(), train.ModelTitle(s.Train.Model),
 			s.Train.Data),
-		cells:  s.utilityCells,
-		finish: s.finishUtility,
-	}
-	return fig.redrawn(func(f *figureConfig) int { return len(s.Clips) * f.seeds },
-		func(k *storedFigure, n int) ([]json.RawMessage, error) { return storedUtilities(k, n, "clip", "seed") })
+	}, s.utilitySpecs, s.drawUtility, "clip", "seed")
 }
 
-// utilityCells returns a cell for each clipping norm and seed.
-func (s experiment) utilityCells(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
-	var cells []pool.Cell
-	for _, spec := range s.utilitySpecs(f) {
-		cells = append(cells, pool.OfUtility(spec, f.source))
-	}
-	return cells, nil
+// utilityFigureOf returns a figure of utility graphs. columns are those of its data that distinguish the graphs.
+func utilityFigureOf(fig Figure, specs func(f *figureConfig) []pool.UtilitySpec,
+	draw func(f *figureConfig, all []*pool.Utility) *content, columns ...string) Figure {
+	return figureOf(fig, func(f *figureConfig) (cells []pool.Cell, err error) {
+		for _, spec := range specs(f) {
+			cells = append(cells, pool.OfUtility(spec, f.source))
+		}
+		return cells, nil
+	}, func(_ context.Context, f *figureConfig, all []*pool.Utility) (*content, error) {
+		return draw(f, all), nil
+	}, func(f *figureConfig, k *storedFigure) ([]*pool.Utility, error) {
+		return storedUtilities(k, len(specs(f)), columns...)
+	})
 }
 
-func (s experiment) finishUtility(_ context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
+// drawUtility draws the graphs, by clipping norm and then by seed.
+func (s experiment) drawUtility(f *figureConfig, graphs []*pool.Utility) *content {
 	table := [][]string{{"data", "model", "clip", "seed", "sigma", "fraction", "fraction_sd", "test_accuracy",
 		"wstar_accuracy", "wstar_norm"}}
 	var lines []plots.Line
 	var norms []string
 	for c, clip := range s.Clips {
-		bySeed, err := pool.DecodeAll[*pool.Utility](results[c*f.seeds : (c+1)*f.seeds])
-		if err != nil {
-			return nil, err
-		}
+		bySeed := graphs[c*f.seeds : (c+1)*f.seeds]
 		for seed, u := range bySeed {
 			for _, p := range u.Points {
 				table = append(table, []string{f.data().Name, s.Train.Model, report.Number(clip),
@@ -72,7 +71,7 @@ func (s experiment) finishUtility(_ context.Context, f *figureConfig, results []
 			YMin: min(0.5, s.yMin), YMax: 1.02,
 		},
 		table: table, config: all,
-	}, nil
+	}
 }
 
 // ownPrivacy is the privacy statement about a graph of w* + n. It follows the word "This".

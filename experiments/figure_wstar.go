@@ -1,8 +1,6 @@
 package experiments
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -63,16 +61,11 @@ func (s experiment) wstarFigure() Figure {
 			w.sigmas, w.stated = append(w.sigmas, c.Sigma.Value()), c.Value.Value()
 		}
 	}
-	fig := Figure{
+	return utilityFigureOf(Figure{
 		Name: s.name() + "-wstar", Data: s.Train.Data, Long: true,
 		Title: fmt.Sprintf("How much noise w* tolerates, by how it was trained: %s on %s", train.ModelTitle(s.Train.Model),
 			s.Train.Data),
-		cells: w.cells, finish: w.finish,
-	}
-	return fig.redrawn(func(f *figureConfig) int { return len(w.all(f)) * f.seeds },
-		func(k *storedFigure, n int) ([]json.RawMessage, error) {
-			return storedUtilities(k, n, "series", "length", "seed")
-		})
+	}, w.specs, w.draw, "series", "length", "seed")
 }
 
 // trained is the w* of a recipe with one length, for each seed.
@@ -100,32 +93,24 @@ func (w wstar) all(f *figureConfig) []trained {
 	return all
 }
 
-func (w wstar) cells(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
-	var cells []pool.Cell
+func (w wstar) specs(f *figureConfig) (all []pool.UtilitySpec) {
 	for _, one := range w.all(f) {
-		for _, spec := range one.specs {
-			cells = append(cells, pool.OfUtility(spec, f.source))
-		}
+		all = append(all, one.specs...)
 	}
-	return cells, nil
+	return all
 }
 
-func (w wstar) finish(_ context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
+func (w wstar) draw(f *figureConfig, graphs []*pool.Utility) *content {
 	table := [][]string{{"data", "series", "length", "seed", "model", "grad_computations", "lambda", "eta0", "clip",
 		"sigma", "fraction", "fraction_sd", "test_accuracy", "wstar_accuracy", "wstar_norm"}}
 	first := decimal.Exactly(w.sigmas[0])
 	rows := [][]string{{"w*", "gradients", "‖w*‖", "accuracy of w*", "part left at σ = " + first}}
 	var lines []plots.Line
-	var config []pool.UtilitySpec
-	for _, one := range w.all(f) {
-		bySeed, err := pool.DecodeAll[*pool.Utility](results[len(config) : len(config)+f.seeds])
-		if err != nil {
-			return nil, err
-		}
+	for i, one := range w.all(f) {
+		bySeed := graphs[i*f.seeds : (i+1)*f.seeds]
 		for seed, u := range bySeed {
 			table = append(table, one.rows(f, seed, u)...)
 		}
-		config = append(config, one.specs...)
 		if len(lines) == 0 || lines[len(lines)-1].Name != one.recipe {
 			lines = append(lines, plots.Line{Name: one.recipe, Points: true})
 		}
@@ -141,7 +126,7 @@ func (w wstar) finish(_ context.Context, f *figureConfig, results []json.RawMess
 		Lines: append(lines, levelLine(lines, "stated by the paper", w.stated)),
 	}
 	accuracyAxis(&picture)
-	return &content{picture: picture, table: table, config: config}, nil
+	return &content{picture: picture, table: table, config: w.specs(f)}
 }
 
 // rows returns the data of the w* with one seed, as a row for each σ.

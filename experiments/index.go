@@ -158,33 +158,26 @@ func writeIndex(dir string, figures []Figure) error {
 	if err := writeStatements(dir, statements, findings); err != nil {
 		return err
 	}
-	return files.Write(filepath.Join(dir, indexFile), func(w io.Writer) error {
-		var text strings.Builder
-		text.WriteString(indexMark + "# Results\n\n")
-		if statements {
-			text.WriteString("This page compares the figures of this program with those of the paper *Proactive DP*\n" +
-				"([how to reproduce it](../docs/paper.md)). [Statements](" + results.StatementsFile + ") has a verdict on every\n" +
-				"statement of the paper, also on those about its theorems and tables.\n\n")
+	var text strings.Builder
+	text.WriteString(indexMark + "# Results\n\n")
+	if statements {
+		text.WriteString("This page compares the figures of this program with those of the paper *Proactive DP*\n" +
+			"([how to reproduce it](../docs/paper.md)). [Statements](" + results.StatementsFile + ") has a verdict on every\n" +
+			"statement of the paper, also on those about its theorems and tables.\n\n")
+	}
+	writeSummary(&text, findings, slices.Contains(pages, "tables"))
+	for i, g := range groups {
+		inGroup := slices.DeleteFunc(slices.Clone(made), func(m Manifest) bool { return groupOf(m.Figure) != i })
+		if len(inGroup) == 0 {
+			continue
 		}
-		writeSummary(&text, findings, slices.Contains(pages, "tables"))
-		for i, g := range groups {
-			inGroup := slices.DeleteFunc(slices.Clone(made), func(m Manifest) bool { return groupOf(m.Figure) != i })
-			if len(inGroup) == 0 {
-				continue
-			}
-			if err := writeGroup(&text, g, inGroup, findings); err != nil {
-				return err
-			}
-			if err := writeBudgets(&text, dir, inGroup); err != nil {
-				return err
-			}
-		}
-		if err := writeBesides(&text, pictures, pages); err != nil {
+		writeGroup(&text, g, inGroup, findings)
+		if err := writeBudgets(&text, dir, inGroup); err != nil {
 			return err
 		}
-		_, err := io.WriteString(w, text.String())
-		return err
-	})
+	}
+	writeBesides(&text, pictures, pages)
+	return files.Write(filepath.Join(dir, indexFile), files.Text(text.String()))
 }
 
 // writeStatements writes the page of the paper's statements if the folder has what it needs. Otherwise it removes an
@@ -250,7 +243,7 @@ func writeSummary(text *strings.Builder, findings []results.Finding, tables bool
 }
 
 // writeGroup writes a list of figures, with the paper's statements about them.
-func writeGroup(text *strings.Builder, group indexGroup, made []Manifest, findings []results.Finding) error {
+func writeGroup(text *strings.Builder, group indexGroup, made []Manifest, findings []results.Finding) {
 	text.WriteString("\n## " + group.title + "\n")
 	if group.about != "" {
 		text.WriteString("\n" + group.about)
@@ -283,14 +276,11 @@ func writeGroup(text *strings.Builder, group indexGroup, made []Manifest, findin
 		}
 		row := results.Entry{Folder: m.Figure, Title: paper.Titled(m.Figure, m.Title), Command: m.Command, Data: results.Sets{m.Data},
 			Scale: m.Scale, Runner: m.Runner, Files: m.Files}
-		if err := row.WriteRow(text, strings.Join(verdicts, ", ")); err != nil {
-			return err
-		}
+		text.WriteString(row.Row(strings.Join(verdicts, ", ")))
 	}
 	if rows.Len() > 0 {
 		text.WriteString("\n| figure | the paper | here | ε | verdict |\n|---|---|---|---|---|\n" + rows.String())
 	}
-	return nil
 }
 
 // boughtEpsilons are the columns of the table of writeBudgets: ε of the figures and of published results.
@@ -358,27 +348,22 @@ func writeBudgets(text *strings.Builder, dir string, made []Manifest) error {
 }
 
 // writeBesides lists the pictures and pages in the folder that do not belong to a figure.
-func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
-	var text strings.Builder
+func writeBesides(text *strings.Builder, pictures []results.Entry, pages []string) {
 	if len(pictures) > 0 {
 		text.WriteString("\n## Made by other commands\n\nThese figures were made by the commands `propose`, `utility` and `train`, or by `figures --data` from a user's file." +
 			"\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n")
 		for _, e := range pictures {
-			if err := e.WriteRow(&text); err != nil {
-				return err
-			}
+			text.WriteString(e.Row())
 		}
 	}
 	if len(pages) > 0 {
 		text.WriteString("\n## Pages\n\nEach of these results has its own page:\n\n")
 		for _, name := range pages {
-			fmt.Fprintf(&text, "- [%[1]s](%[1]s/%[2]s)", name, indexFile)
+			fmt.Fprintf(text, "- [%[1]s](%[1]s/%[2]s)", name, indexFile)
 			if about := pageTexts[name]; about != "" {
 				text.WriteString(": " + about)
 			}
 			text.WriteString("\n")
 		}
 	}
-	_, err := io.WriteString(w, text.String())
-	return err
 }

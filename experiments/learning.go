@@ -16,7 +16,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
@@ -60,15 +59,11 @@ type LearningPoint struct {
 // mostPoints is the largest number of points of a curve after its first.
 const mostPoints = 50
 
-// maxLearningSeeds is the largest number of trainings of a curve.
-const maxLearningSeeds = 10_000
-
 // CheckLearning returns an error if [TrainCurve] cannot make a learning curve of the spec: if the number of seeds is
 // not in [1, 10000], if the spec draws its seed from the operating system, or if it averages models, because the
 // curve shows the models that the server broadcasts. Use it before you read the data.
 func CheckLearning(spec train.Spec, seeds int) error {
-	var errs []error
-	errs = append(errs, dp.CheckCount("seeds", seeds, 1, maxLearningSeeds))
+	errs := []error{CheckSeeds(seeds)}
 	if spec.SeedFromOS {
 		errs = append(errs, errors.New("a learning curve needs numbered seeds, must not use the operating "+
 			"system's randomness"))

@@ -111,13 +111,6 @@ type Manifest struct {
 	SHA256 string `json:"manifest_sha256"`
 }
 
-func (o MakeOptions) command(figure Figure, synthetic bool) string {
-	if o.Command == nil {
-		return ""
-	}
-	return o.Command(figure, synthetic)
-}
-
 // hogwild reports whether goroutines run the trainings.
 func (o MakeOptions) hogwild() bool { return o.Runner == train.HogwildRunner }
 
@@ -135,19 +128,11 @@ func (o MakeOptions) Validate() error {
 		errs = append(errs, fmt.Errorf("runner = %q, must be %q or %q", o.Runner, train.VirtualRunner,
 			train.HogwildRunner))
 	}
-	return errors.Join(append(errs, o.Drawing.Validate(), CheckSeeds(o.Seeds), CheckPart("scale", o.Scale),
-		checkSizes(o.Sizes), o.checkEpsilon())...)
-}
-
-// checkEpsilon reports an Epsilon that is neither 0 nor a target epsilon.
-func (o MakeOptions) checkEpsilon() error {
-	if o.Epsilon == 0 {
-		return nil
+	errs = append(errs, o.Drawing.Validate(), CheckSeeds(o.Seeds), CheckPart("scale", o.Scale), checkSizes(o.Sizes))
+	if err := plan.CheckEpsilon(o.Epsilon); err != nil && o.Epsilon != 0 {
+		errs = append(errs, fmt.Errorf("target %w", err))
 	}
-	if err := plan.CheckEpsilon(o.Epsilon); err != nil {
-		return fmt.Errorf("target %w", err)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // checkLoad reports that Load is missing.
@@ -183,68 +168,76 @@ func Plan(ctx context.Context, figures []Figure, o MakeOptions) (all []pool.Fore
 		searched++
 		return w.Spec, nil
 	}
-	_, cells, from, err := allCells(ctx, figures, o)
+	makings, err := begin(ctx, figures, o)
 	if err != nil {
 		return nil, 0, err
 	}
-	for i := range figures {
-		f, err := pool.Plan(ctx, cells[from[i]:from[i+1]], o.Trials())
+	var cells []pool.Cell
+	for _, m := range makings {
+		f, err := pool.Plan(ctx, m.cells, o.Trials())
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", figures[i].Name, err)
+			return nil, 0, fmt.Errorf("%s: %w", m.fig.Name, err)
 		}
-		all = append(all, f)
+		all, cells = append(all, f), append(cells, m.cells...)
 	}
 	f, err := pool.Plan(ctx, cells, o.Trials())
 	return append(all, f), searched, err
 }
 
-// allCells returns the cells of the figures: those of figure i are from from[i] to from[i+1].
-func allCells(ctx context.Context, figures []Figure, o MakeOptions) (
-	configs map[string]*figureConfig, cells []pool.Cell, from []int, err error,
-) {
-	configs, from = map[string]*figureConfig{}, make([]int, len(figures)+1)
-	for i, fig := range figures {
+// making is a figure that is to be made, with its configuration and its cells.
+type making struct {
+	fig    Figure
+	config *figureConfig
+	cells  []pool.Cell
+}
+
+// begin loads the data of the figures and returns their cells.
+func begin(ctx context.Context, figures []Figure, o MakeOptions) ([]making, error) {
+	var all []making
+	sources, chosen := map[string]*train.Source{}, map[ChoiceRequest]train.Spec{}
+	for _, fig := range figures {
 		if fig.cells == nil {
-			return nil, nil, nil, fmt.Errorf("figure = %q, must be one of Figures or OwnFigures", fig.Name)
+			return nil, fmt.Errorf("figure = %q, must be one of Figures or OwnFigures", fig.Name)
 		}
 		if fig.Fixed && o.hogwild() {
-			return nil, nil, nil, fmt.Errorf("figure = %q with runner %s, must be without: it has its own runners", fig.Name, o.Runner)
+			return nil, fmt.Errorf("figure = %q with runner %s, must be without: it has its own runners", fig.Name, o.Runner)
 		}
-		f := configs[fig.Data]
-		if f == nil {
+		if sources[fig.Data] == nil {
 			d, err := o.Load(ctx, fig.Data)
 			if err != nil {
-				return nil, nil, nil, err
+				return nil, err
 			}
-			f = &figureConfig{source: train.NewSource(d), set: fig.Data, seeds: o.Seeds, scale: o.Scale, choose: o.Choose,
-				chosen: map[ChoiceRequest]train.Spec{}, kept: map[string]*keptFigure{},
-				sizes: o.Sizes, epsilon: o.Epsilon, loop: o.Loop}
-			if o.hogwild() {
-				f.runner, f.timeScale = o.Runner, o.TimeScale
-			}
-			configs[fig.Data] = f
+			sources[fig.Data] = train.NewSource(d)
 		}
+		f := &figureConfig{source: sources[fig.Data], set: fig.Data, seeds: o.Seeds, scale: o.Scale, choose: o.Choose,
+			chosen: chosen, sizes: o.Sizes, epsilon: o.Epsilon, loop: o.Loop}
+		if o.hogwild() {
+			f.runner, f.timeScale = o.Runner, o.TimeScale
+		}
+		var err error
 		if o.Add {
-			var err error
-			if f.kept[fig.Name], err = f.keep(fig, o); err != nil {
-				return nil, nil, nil, fmt.Errorf("%s: %w", fig.Name, err)
+			if f.kept, err = f.keep(fig, o); err != nil {
+				return nil, fmt.Errorf("%s: %w", fig.Name, err)
 			}
 		}
-		more, err := fig.cells(ctx, f)
+		cells, err := fig.cells(ctx, f)
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("%s: %w", fig.Name, err)
+			return nil, fmt.Errorf("%s: %w", fig.Name, err)
 		}
-		cells = append(cells, more...)
-		from[i+1] = len(cells)
+		all = append(all, making{fig, f, cells})
 	}
-	return configs, cells, from, nil
+	return all, nil
 }
 
 func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	start := time.Now()
-	configs, cells, from, err := allCells(ctx, figures, o)
+	makings, err := begin(ctx, figures, o)
 	if err != nil {
 		return err
+	}
+	var cells []pool.Cell
+	for _, m := range makings {
+		cells = append(cells, m.cells...)
 	}
 	how := o.Trials()
 	how.Scale = o.Scale
@@ -253,18 +246,31 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		return err
 	}
 	origin := results.NewOrigin(len(cells), spent.Computed, time.Since(start), spent.Time)
-	for i, fig := range figures {
+	for _, one := range makings {
+		fig, f := one.fig, one.config
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("stopped before %s was drawn: %w", fig.Name, err)
 		}
-		f := configs[fig.Data]
-		out, err := fig.finish(ctx, f, trained[from[i]:from[i+1]])
+		out, err := fig.finish(ctx, f, trained[:len(one.cells)])
 		if err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
-		m := figureManifest(fig, f, o, out.config, origin)
-		m.Times = out.times
-		if err := out.write(filepath.Join(o.Out, fig.Name), m); err != nil {
+		trained = trained[len(one.cells):]
+		m := Manifest{Figure: fig.Name, Title: fig.Title, Seeds: f.seeds, Kept: f.kept.origin(), Origin: origin,
+			Drawing: o.Drawing}
+		if o.Command != nil {
+			m.Command = o.Command(fig, f.data().Synthetic)
+		}
+		if fig.first {
+			m.Seeds = 1
+		}
+		if fig.Sizes {
+			m.Sizes = f.sizes
+		}
+		if fig.Equal {
+			m.Epsilon = f.epsilon
+		}
+		if err := out.write(filepath.Join(o.Out, fig.Name), f, m); err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
 		if out.advice != "" && o.Progress != nil {
@@ -272,25 +278,4 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		}
 	}
 	return writeIndex(o.Out, figures)
-}
-
-func figureManifest(fig Figure, f *figureConfig, o MakeOptions, config any, origin results.Origin) Manifest {
-	seeds := f.seeds
-	if fig.first {
-		seeds = 1
-	}
-	m := Manifest{
-		Figure: fig.Name, Title: fig.Title, Command: o.command(fig, f.data().Synthetic), Config: config,
-		Seeds: seeds, Scale: f.scale, Runner: f.runner, TimeScale: f.timeScale,
-		Data: results.SourceData(f.source), Origin: origin,
-		Drawing: o.Drawing, Files: o.Drawing.Files(),
-	}
-	m.Kept = f.kept[fig.Name].origin()
-	if fig.Sizes {
-		m.Sizes = f.sizes
-	}
-	if fig.Equal {
-		m.Epsilon = f.epsilon
-	}
-	return m
 }

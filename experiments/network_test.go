@@ -128,7 +128,7 @@ func TestTooSmallAScaleIsNamed(t *testing.T) {
 // and without noise. Its caption does not say that all lines have one step size.
 func TestStepSizesAreWithAndWithoutNoise(t *testing.T) {
 	s := mnistExperiment(pool.MNIST(pool.MNISTModel))
-	all := s.stepMembers()
+	all := s.stepMembers(nil)
 	if len(all) != 6 || all[0].name != "0.1/(1+0.01√t) (as printed)" || all[1].name != "0.1/(1+0.01√t) without noise" {
 		t.Fatalf("lines %+v", all)
 	}

@@ -22,7 +22,7 @@ func heading(f *figureConfig, c *comparison, what string) plots.Picture {
 
 // delayContent draws the final accuracy against the permissible delay, with a line for each comparison.
 // All comparisons must have the same delays.
-func delayContent(ctx context.Context, f *figureConfig, comparisons ...*comparison) (*content, error) {
+func delayContent(ctx context.Context, f *figureConfig, comparisons []*comparison) (*content, error) {
 	p := heading(f, comparisons[0], "accuracy against the permissible delay")
 	p.XLabel, p.YLabel = delayLabel, accuracyLabel(comparisons[0].all[0].spec)+" at the end (fraction)"
 	p.XNames = comparisons[0].axisNames()
@@ -128,7 +128,6 @@ func timeContent(ctx context.Context, f *figureConfig, c *comparison) (*content,
 	}
 	p := heading(f, c, "accuracy against "+timed+", "+c.noiseText())
 	p.XLabel, p.YLabel = clockLabel(c.all[0].spec)+" (s)", accuracyLabel(c.all[0].spec)+" (fraction)"
-	p.Rows = c.rows()
 	for i, m := range c.all {
 		l := plots.Line{Name: m.name, Emphasise: i == 0}
 		end := sim.Time(0)
@@ -147,9 +146,16 @@ func timeContent(ctx context.Context, f *figureConfig, c *comparison) (*content,
 	}
 	accuracyAxis(&p)
 	skipStart(&p)
+	return c.content(ctx, f, p, c.curves(f))
+}
+
+// content returns the content of a figure of one comparison: its picture, below which are its summaries and the caption,
+// and its data.
+func (c *comparison) content(ctx context.Context, f *figureConfig, p plots.Picture, table [][]string) (*content, error) {
+	p.Rows = c.rows()
 	var err error
 	p.Caption, err = c.targetCaption(ctx, f)
-	return &content{picture: p, table: c.curves(f), config: c.config()}, err
+	return &content{picture: p, table: table, config: c.config()}, err
 }
 
 // stalenessContent draws a histogram of the lags i − k for each delay. Each row covers twice as many
@@ -178,10 +184,7 @@ func stalenessContent(ctx context.Context, f *figureConfig, c *comparison) (*con
 		p.YNames = append(p.YNames, lagRowName(y))
 	}
 	p.Marks = append(p.Marks, columns)
-	p.Rows = c.rows()
-	var err error
-	p.Caption, err = c.targetCaption(ctx, f)
-	return &content{picture: p, table: c.stalenessTable(f), config: c.config()}, err
+	return c.content(ctx, f, p, c.stalenessTable(f))
 }
 
 // lagRow returns the row of a lag. The rows are 0, 1, 2, 3–4, 5–8, …
@@ -225,10 +228,7 @@ func idleContent(ctx context.Context, f *figureConfig, c *comparison) (*content,
 			p.Lines = append(p.Lines, l)
 		}
 	}
-	p.Rows = c.rows()
-	var err error
-	p.Caption, err = c.targetCaption(ctx, f)
-	return &content{picture: p, table: c.idleTable(f), config: c.config()}, err
+	return c.content(ctx, f, p, c.idleTable(f))
 }
 
 // idler is a line of idle time: one client, or the mean of all.

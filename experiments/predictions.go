@@ -317,14 +317,14 @@ func scorePredictions(name string, all []PredictionCheck) PredictionScore {
 			s.Within += 1 / float64(len(all))
 		}
 	}
-	s.HalfWidth = median(half)
+	s.HalfWidth = report.Median(half)
 	fit := func(predicted func(PredictionCheck) float64) PredictionFit {
 		var values, errs []float64
 		for _, c := range all {
 			values = append(values, predicted(c))
 			errs = append(errs, math.Abs(predicted(c)-c.Real))
 		}
-		f := PredictionFit{Median: median(errs)}
+		f := PredictionFit{Median: report.Median(errs)}
 		if rank := stat.Correlation(ranks(values), ranks(real), nil); !math.IsNaN(rank) {
 			f.Rank = &rank
 		}
@@ -406,8 +406,7 @@ func (r *PredictionReport) picture(seeds int) plots.Picture {
 		p.Lines = append(p.Lines, l)
 	}
 	zero := plots.Line{Name: "no error", Emphasise: true}
-	zero.Add(0, 0, 0, 0)
-	zero.Add(at+1, 0, 0, 0)
+	zero.AddLevel(0, at+1, 0)
 	p.Lines = append(p.Lines, zero)
 	return p
 }

@@ -71,24 +71,15 @@ func publishedLines(all []published) []plots.Line {
 func publishedRows(header []string, dataset string, all []published) (wider []string, rows [][]string) {
 	wider = append(header, "published_epsilon", "source")
 	for _, p := range all {
-		row := make([]string, len(wider))
-		for i, column := range wider {
-			switch column {
-			case "data":
-				row[i] = dataset
-			case "series":
-				row[i] = publishedSeries
-			case "model":
-				row[i] = p.model
-			case "delta":
-				row[i] = decimal.Up(publishedDelta, 6)
-			case "test_accuracy":
-				row[i] = report.Number(p.accuracy)
-			case "published_epsilon":
-				row[i] = strconv.FormatFloat(p.epsilon, 'g', -1, 64)
-			case "source":
-				row[i] = p.source + "; " + counted
-			}
+		cells := map[string]string{
+			"data": dataset, "series": publishedSeries, "model": p.model, "delta": decimal.Up(publishedDelta, 6),
+			"test_accuracy":     report.Number(p.accuracy),
+			"published_epsilon": strconv.FormatFloat(p.epsilon, 'g', -1, 64),
+			"source":            p.source + "; " + counted,
+		}
+		var row []string
+		for _, column := range wider {
+			row = append(row, cells[column])
 		}
 		rows = append(rows, row)
 	}

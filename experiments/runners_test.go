@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/internal/results"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -28,8 +29,8 @@ func TestForetoldTimes(t *testing.T) {
 		return newComparison([]series{{"synchronous", spec}}, [][]pool.Timed{{a, b}})
 	}
 	f := &figureConfig{source: train.NewSource(drawn()), seeds: 2, scale: 1}
-	both := [2]*comparison{of(spec, run(1e9, 0.8), run(2e9, 0.9)), of(real, run(1.25e9, 0.81), run(3.5e9, 0.89))}
-	out, err := runnersContent(t.Context(), f, both, nil, nil)
+	both := []*comparison{of(spec, run(1e9, 0.8), run(2e9, 0.9)), of(real, run(1.25e9, 0.81), run(3.5e9, 0.89))}
+	out, err := drawRunners(t.Context(), f, both)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,15 +39,11 @@ func TestForetoldTimes(t *testing.T) {
 		t.Errorf("off by %v, at most %v", c.MedianOff, c.LargestOff)
 	}
 	// Its data and its manifest give the same picture again.
-	again, err := runnersContent(t.Context(), f, both, func(runner, i, seed int) (of [comparedCount]float64) {
-		for what, columns := range comparedColumns {
-			cell := out.table[1+2*i+seed][slices.Index(out.table[0], columns[runner])]
-			if of[what], err = strconv.ParseFloat(cell, 64); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return of
-	}, &runnersConfig{MedianOff: c.MedianOff, LargestOff: c.LargestOff, off: []float64{0.25, 0.75}})
+	var stored comparedRuns
+	if err := (results.Table{Header: out.table[0], Rows: out.table[1:]}).Columns(stored.columns()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := runnersContent(t.Context(), f, both, stored, runnersConfig{MedianOff: c.MedianOff, LargestOff: c.LargestOff})
 	if err != nil || !reflect.DeepEqual(again.picture, out.picture) || !reflect.DeepEqual(again.table, out.table) {
 		t.Errorf("another picture from the data, error %v", err)
 	}

@@ -305,12 +305,7 @@ func sayTime(source *train.Source, all []found, seeds int, o pool.Options) error
 // best returns the points with this noise multiplier, best first. Equal ones are in the order of the
 // grid.
 func best(all []found, sigma float64) []found {
-	var out []found
-	for _, f := range all {
-		if f.spec.NoiseMultiplier == sigma {
-			out = append(out, f)
-		}
-	}
+	out := slices.DeleteFunc(slices.Clone(all), func(f found) bool { return f.spec.NoiseMultiplier != sigma })
 	slices.SortStableFunc(out, func(a, b found) int { return cmp.Compare(b.mean, a.mean) })
 	return out
 }

@@ -68,7 +68,7 @@ func runAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o Sear
 		return nil, err
 	}
 	m := SearchManifest{
-		Command: r.Command, Config: s, Data: results.DataOf(source.Data(), source.Hash()),
+		Command: r.Command, Config: s, Data: results.DataOf(source),
 		Origin: results.NewOrigin(len(all)*s.Seeds, spent.Computed, time.Since(start), spent.Time),
 	}
 	return r, files.WriteSet([]files.Output{

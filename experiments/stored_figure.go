@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,24 +17,16 @@ type storedFigure struct {
 }
 
 func readStored(dir, folder string) (*storedFigure, error) {
-	text, err := results.ManifestText(dir, folder)
-	if err != nil {
-		return nil, err
-	}
 	k := &storedFigure{}
 	k.Config = &k.config
-	if err := json.Unmarshal(text, &k.Manifest); err != nil {
-		return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
+	var err error
+	if k.table, err = results.ReadFigure(dir, folder, &k.Manifest, &k.Table); err != nil {
+		return nil, err
 	}
 	if err := errors.Join(CheckSeeds(k.Seeds), CheckPart("scale", k.Scale), checkSizes(k.Sizes)); err != nil {
 		return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
 	}
-	table, err := results.ReadTable(dir, folder, k.Table)
-	if err != nil {
-		return nil, err
-	}
-	k.table, err = results.ParseTable(table)
-	return k, err
+	return k, nil
 }
 
 // whole converts float64 counts, as read from CSV, to ints.
@@ -47,58 +38,46 @@ func whole(values []float64) []int {
 	return all
 }
 
-// storedCurves returns the curves of a figure of training curves in the form of n finished cells.
-func storedCurves(k *storedFigure, n int) ([]json.RawMessage, error) {
+// storedCurves returns the n curves of a figure of training curves.
+func storedCurves(k *storedFigure, n int) ([]*pool.Curve, error) {
 	runs, err := k.table.Runs(n, "series", "seed")
 	if err != nil {
 		return nil, err
 	}
-	return rawResults(runs, func(r results.Table) (pool.Curve, error) {
-		var target, at, accuracy []float64
-		err := r.Columns(map[string]*[]float64{"grad_computations": &target,
-			"broadcast_grad_computations": &at, "test_accuracy": &accuracy})
-		return pool.Curve{Target: whole(target), At: whole(at), Accuracy: accuracy}, err
-	})
-}
-
-// rawResults returns the results of runs in the form of finished cells.
-func rawResults[T any](runs []results.Table, of func(results.Table) (T, error)) ([]json.RawMessage, error) {
-	var all []json.RawMessage
+	var all []*pool.Curve
 	for _, r := range runs {
-		result, err := of(r)
-		if err != nil {
+		var target, at, accuracy []float64
+		if err := r.Columns(map[string]*[]float64{"grad_computations": &target,
+			"broadcast_grad_computations": &at, "test_accuracy": &accuracy}); err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(result)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, text)
+		all = append(all, &pool.Curve{Target: whole(target), At: whole(at), Accuracy: accuracy})
 	}
 	return all, nil
 }
 
-// storedUtilities returns the utility graphs of a figure in the form of finished cells. names are the columns that
-// distinguish the graphs.
-func storedUtilities(k *storedFigure, n int, names ...string) ([]json.RawMessage, error) {
+// storedUtilities returns the n utility graphs of a figure. names are the columns that distinguish the graphs.
+func storedUtilities(k *storedFigure, n int, names ...string) ([]*pool.Utility, error) {
 	runs, err := k.table.Runs(n, names...)
 	if err != nil {
 		return nil, err
 	}
-	return rawResults(runs, func(r results.Table) (pool.Utility, error) {
+	var all []*pool.Utility
+	for _, r := range runs {
 		var clip, sigma, fraction, sd, mean, accuracy, norm []float64
 		if err := r.Columns(map[string]*[]float64{"clip": &clip, "sigma": &sigma, "fraction": &fraction,
 			"fraction_sd": &sd, "test_accuracy": &mean, "wstar_accuracy": &accuracy,
 			"wstar_norm": &norm}); err != nil {
-			return pool.Utility{}, err
+			return nil, err
 		}
-		u := pool.Utility{Clip: clip[0], Accuracy: accuracy[0], Norm: norm[0]}
+		u := &pool.Utility{Clip: clip[0], Accuracy: accuracy[0], Norm: norm[0]}
 		for i := range sigma {
 			u.Points = append(u.Points, pool.UtilityPoint{Sigma: sigma[i], Fraction: fraction[i], FractionSD: sd[i],
 				MeanAccuracy: mean[i]})
 		}
-		return u, nil
-	})
+		all = append(all, u)
+	}
+	return all, nil
 }
 
 // storedPriced returns the trainings of a figure of budgets, with costs and accuracies.
@@ -123,17 +102,4 @@ func storedPriced(k *storedFigure) ([]priced, error) {
 		all[i].accuracy = accuracy[i*k.Seeds : (i+1)*k.Seeds]
 	}
 	return all, nil
-}
-
-// redrawn returns the figure with a function that draws it again. The function reads the results of the
-// n cells from the figure's folder.
-func (fig Figure) redrawn(n func(f *figureConfig) int, results func(k *storedFigure, n int) ([]json.RawMessage, error)) Figure {
-	fig.redraw = func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
-		all, err := results(k, n(f))
-		if err != nil {
-			return nil, err
-		}
-		return fig.finish(ctx, f, all)
-	}
-	return fig
 }

@@ -44,19 +44,8 @@ func RedrawPredictions(out string, d results.Drawing) ([]string, error) {
 }
 
 func redrawPredictions(out, folder string, d results.Drawing) error {
-	text, err := results.ManifestText(out, folder)
-	if err != nil {
-		return err
-	}
-	var config json.RawMessage
-	m := results.Manifest{Config: &config}
-	if err := json.Unmarshal(text, &m); err != nil {
-		return fmt.Errorf("%s: %w", results.ManifestFile, err)
-	}
-	if text, err = results.ReadTable(out, folder, m.Table); err != nil {
-		return err
-	}
-	table, err := results.ParseTable(text)
+	m := results.Manifest{Config: new(json.RawMessage)}
+	table, err := results.ReadFigure(out, folder, &m, &m.Table)
 	if err != nil {
 		return err
 	}

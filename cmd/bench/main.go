@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -57,8 +58,13 @@ func main() {
 	case *scaleDir != "":
 		err = scale(*scaleDir, *runs)
 	default:
-		err = files.Write(*out, func(w io.Writer) error {
-			return report.WriteMarkdown(w, func(w io.Writer) error { return bench(w, *runs) })
+		err = files.Write(*out, func(w io.Writer) error { // which finds out before the measurements whether it can write
+			var text strings.Builder
+			if err := bench(&text, *runs); err != nil {
+				return err
+			}
+			_, err := io.WriteString(w, report.Markdown(text.String()))
+			return err
 		})
 	}
 	if err != nil {
@@ -147,7 +153,7 @@ func (b *bencher) train(procs int, args ...string) (rate, memory float64, err er
 		rates = append(rates, float64(report.Updates)/used.Seconds())
 		memories = append(memories, peak)
 	}
-	return median(rates), median(memories), nil
+	return report.Median(rates), report.Median(memories), nil
 }
 
 // figures makes the figures once and returns the processor time and the peak memory.

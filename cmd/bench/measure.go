@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/report"
 	"proactivedp/plan"
 )
 
@@ -26,7 +28,7 @@ func measureOracle(settings []setting, runs int) ([]figure, error) {
 	}
 	of := fmt.Sprintf("ε of %d reference settings", len(settings))
 	return []figure{
-		{of, "median time", median(times), 2, " ms", atMost, 0.3},
+		{of, "median time", report.Median(times), 2, " ms", atMost, 0.3},
 		{of, "90 % time", quantile(times, 0.9), 2, " ms", noTarget, 0},
 		{of, "longest time", slices.Max(times), 2, " ms", atMost, 200},
 		{of, "largest relative width", 100 * widest(bounds), 4, " %", atMost, 100 * pld.DefaultAccuracy},
@@ -57,7 +59,7 @@ func measureRandom(settings []setting, runs int) ([]figure, error) {
 		{of, "largest relative width", 100 * widest(bounds), 2, " %", noTarget, 0},
 		{of, "of no width, as ε is 0", float64(zero), 0, "", noTarget, 0},
 		{of, "inverted, negative or not a number", float64(unsound), 0, "", atMost, 0},
-		{of, "median time", median(times), 2, " ms", atMost, 0.3},
+		{of, "median time", report.Median(times), 2, " ms", atMost, 0.3},
 		{of, "99 % time", quantile(times, 0.99), 1, " ms", noTarget, 0},
 		{of, "longest time", slices.Max(times), 0, " ms", atMost, 1000},
 	}, nil
@@ -97,7 +99,7 @@ func measureLooseness(settings []setting) ([]figure, error) {
 	of := fmt.Sprintf("closed form over certified ε, %d random plans", len(settings))
 	return []figure{
 		{of, "smallest", slices.Min(quotients), 2, "", atLeast, 1},
-		{of, "median", median(quotients), 2, "", noTarget, 0},
+		{of, "median", report.Median(quotients), 2, "", noTarget, 0},
 		{of, "largest", slices.Max(quotients), 2, "", noTarget, 0},
 	}, nil
 }
@@ -118,7 +120,7 @@ func measureCalibration(targets []plan.Target, least map[plan.Target]float64, ru
 	}
 	of := fmt.Sprintf("σ for %d reference budgets", len(targets))
 	return []figure{
-		{of, "median time", median(times), 1, " ms", atMost, 3},
+		{of, "median time", report.Median(times), 1, " ms", atMost, 3},
 		{of, "longest time", slices.Max(times), 1, " ms", atMost, 150},
 		{of, "smallest σ over the least of public libraries", slices.Min(quotients), 5, "", noTarget, 0},
 		{of, "largest σ over the least of public libraries", slices.Max(quotients), 5, "", atMost, 1.001},
@@ -167,6 +169,13 @@ func measureMixed(events []dp.Event, runs int, most float64) ([]figure, error) {
 	}, err
 }
 
+// quantile returns the smallest element of x that at least a fraction p in (0, 1] of x does not
+// exceed. x must not be empty.
+func quantile(x []float64, p float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return x[int(math.Ceil(p*float64(len(x))))-1]
+}
+
 // timed returns the median processor time of f over the runs, in milliseconds. Other programs hardly change it.
 func timed(runs int, f func() error) (ms float64, err error) {
 	times := make([]float64, runs)
@@ -177,5 +186,5 @@ func timed(runs int, f func() error) (ms float64, err error) {
 		}
 		times[i] = (cpu.Used() - start).Seconds() * 1e3
 	}
-	return median(times), nil
+	return report.Median(times), nil
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
+	"proactivedp/internal/report"
 )
 
 // suite is the benchmarks of one package, run with one class of kernels.
@@ -65,19 +67,10 @@ func medians(r io.Reader) (measured, error) {
 	for name, units := range all {
 		m[name] = map[string]float64{}
 		for unit, values := range units {
-			m[name][unit] = median(values)
+			m[name][unit] = report.Median(values)
 		}
 	}
 	return m, results.Err()
-}
-
-// get returns a metric. It returns an error if the metric was not reported.
-func (m measured) get(name, unit string) (float64, error) {
-	v, ok := m[name][unit]
-	if !ok {
-		return 0, fmt.Errorf("benchmark %s reported no %s", name, unit)
-	}
-	return v, nil
 }
 
 // writeNeural measures the kernels and the networks' steps on one processor.
@@ -185,10 +178,11 @@ type neural struct {
 	err error
 }
 
+// get returns a metric, which must have been reported.
 func (n *neural) get(m measured, name, unit string) float64 {
-	v, err := m.get(name, unit)
-	if err != nil && n.err == nil {
-		n.err = err
+	v, ok := m[name][unit]
+	if !ok {
+		n.err = cmp.Or(n.err, fmt.Errorf("benchmark %s reported no %s", name, unit))
 	}
 	return v
 }

@@ -129,23 +129,15 @@ func (r ownRow) reached() (plain, satisfied int) {
 	return plain, satisfied
 }
 
-// standardError returns the standard error of the mean difference, in percentage points.
-func (r ownRow) standardError() float64 {
-	var d []float64
-	for i := range r.Plain {
-		d = append(d, 100*(r.Auto[i]-r.Plain[i]))
-	}
-	return stat.StdDev(d, nil) / math.Sqrt(float64(len(d)))
-}
-
 // difference returns the test accuracy of auto minus that of one training with the whole budget (Plain), in
-// percentage points: the mean, the least and the largest over the seeds.
-func (r ownRow) difference() (mean, least, most float64) {
+// percentage points: the mean with its standard error, the least and the largest over the seeds.
+func (r ownRow) difference() (mean, standardError, least, most float64) {
 	var d []float64
 	for i := range r.Plain {
 		d = append(d, 100*(r.Auto[i]-r.Plain[i]))
 	}
-	return stat.Mean(d, nil), slices.Min(d), slices.Max(d)
+	mean, sd := stat.MeanStdDev(d, nil)
+	return mean, stat.StdErr(sd, float64(len(d))), slices.Min(d), slices.Max(d)
 }
 
 // compareOwn compares auto with plain stages, and writes the folder. The trainings of propose are kept in
@@ -168,7 +160,7 @@ func compareOwn(ctx context.Context, dir string, log io.Writer) error {
 			if err != nil {
 				return fmt.Errorf("%s at ε = %v: %w", t.Name, epsilon, err)
 			}
-			mean, least, most := row.difference()
+			mean, _, least, most := row.difference()
 			reached, satisfied := row.reached()
 			fmt.Fprintf(log, "%s at ε = %v: plain %.4f, auto %.4f, %+.2f points (%+.2f to %+.2f), target %.2f, %d of %d satisfied, %.0f s\n",
 				t.Name, epsilon, stat.Mean(row.Plain, nil), stat.Mean(row.Auto, nil), mean, least, most, row.Target, satisfied,
@@ -289,7 +281,7 @@ func summary(rows []ownRow, of func(ownRow) bool) ownSummary {
 		if !of(r) {
 			continue
 		}
-		mean, _, most := r.difference()
+		mean, _, _, most := r.difference()
 		if s.Cases == 0 || mean < s.Least {
 			s.Least = mean
 		}
@@ -317,8 +309,7 @@ func writeOwn(dir string, rows []ownRow) error {
 		p.XNames = append(p.XNames, short(e))
 	}
 	zero := plots.Line{Emphasise: true}
-	zero.Add(0, 0, 0, 0)
-	zero.Add(float64(len(ownEpsilons)-1), 0, 0, 0)
+	zero.AddLevel(0, float64(len(ownEpsilons)-1), 0)
 	tables := ownTables()
 	others := plots.Line{Name: fmt.Sprintf("the %d other tables", len(tables)-ownWhole), Scatter: true}
 	for i, of := range tables {
@@ -327,7 +318,7 @@ func writeOwn(dir string, rows []ownRow) error {
 			if r.Table != of.Name {
 				continue
 			}
-			mean, _, _ := r.difference()
+			mean, _, _, _ := r.difference()
 			to := &line
 			if i >= ownWhole {
 				to = &others
@@ -394,14 +385,14 @@ independent test.
 `, ownSeeds, ownSmallSeeds, targeted.Cases, ownTargeted, targeted.Mean, targeted.Least, all.Cases, ownWhole, all.Mean, all.Least, ownTargeted, ownPart,
 		targeted.Reached, targeted.Satisfied)
 	for _, r := range rows {
-		mean, least, most := r.difference()
+		mean, standardError, least, most := r.difference()
 		target := "| | |"
 		if r.Satisfied != nil {
 			reached, satisfied := r.reached()
 			target = fmt.Sprintf("%.2f | %d | %d |", r.Target, reached, satisfied)
 		}
 		fmt.Fprintf(&b, "| %s | %v | %.4f | %.4f | %+.2f ± %.2f | %+.2f | %+.2f | %s\n", r.Table, r.Epsilon, stat.Mean(r.Plain, nil),
-			stat.Mean(r.Auto, nil), mean, r.standardError(), least, most, target)
+			stat.Mean(r.Auto, nil), mean, standardError, least, most, target)
 	}
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 
+	"proactivedp/internal/report"
 	"proactivedp/train"
 )
 
@@ -78,21 +79,14 @@ func (r scaleRun) point(runs int) (scalePoint, error) {
 		rates, times = append(rates, updates/c.Seconds), append(times, 1e9*c.Processor/updates)
 		gradients, memories = append(gradients, 1e9*c.Gradient), append(memories, memory)
 	}
-	p.Rate, p.Nanoseconds, p.Gradient, p.MiB = median(rates), median(times), median(gradients), median(memories)
+	p.Rate, p.Nanoseconds, p.Gradient, p.MiB = report.Median(rates), report.Median(times), report.Median(gradients), report.Median(memories)
 	p.Least, p.Most = slices.Min(times), slices.Max(times)
 	return p, nil
 }
 
-// lawful returns the points to which the law is fitted.
-func lawful(points []scalePoint) []scalePoint {
-	return slices.DeleteFunc(slices.Clone(points), func(p scalePoint) bool {
-		return p.Runner != train.VirtualRunner || p.Model != train.Ridge
-	})
-}
-
 // scale measures all runs and writes the folder.
 func scale(dir string, runs int) error {
-	var points []scalePoint
+	var points, lawful []scalePoint
 	for _, r := range scaleRuns() {
 		p, err := r.point(runs)
 		if err != nil {
@@ -100,9 +94,11 @@ func scale(dir string, runs int) error {
 		}
 		fmt.Fprintf(os.Stderr, "%s, %s, %d parameters, %d clients: %.0f client rounds per second, %.0f ns, %.0f MiB\n",
 			p.Runner, p.Model, p.Params, p.Clients, p.Rate, p.Nanoseconds, p.MiB)
-		points = append(points, p)
+		if points = append(points, p); p.lawful() {
+			lawful = append(lawful, p)
+		}
 	}
-	law, err := fitScale(lawful(points))
+	law, err := fitScale(lawful)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"proactivedp/train"
 )
 
 // scalePoint is the cost of a training with given numbers of clients and parameters.
@@ -24,6 +26,9 @@ type scalePoint struct {
 	Gradient    float64 `json:"gradient_ns"` // the part of it that the gradient takes; 0 if not measured
 	MiB         float64 `json:"peak_mib"`    // the peak resident memory of the process
 }
+
+// lawful reports whether the law is fitted to the point.
+func (p scalePoint) lawful() bool { return p.Runner == train.VirtualRunner && p.Model == train.Ridge }
 
 // scaleLaw says how the cost grows with the number n of clients and the number d of parameters.
 //

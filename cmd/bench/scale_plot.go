@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"proactivedp/internal/plots"
-	"proactivedp/train"
 )
 
 // scaleQuantity is a figure of one cost of trainings, for all sizes.
@@ -55,7 +54,7 @@ func (q scaleQuantity) draw(w io.Writer, points []scalePoint, law *scaleLaw, cap
 	}
 	dashed := plots.Line{Name: "the law", Emphasise: true}
 	for i, point := range points {
-		if point.Runner != train.VirtualRunner || point.Model != train.Ridge {
+		if !point.lawful() {
 			continue
 		}
 		y := q.law(law, point.Clients, point.Params)

@@ -3,15 +3,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strconv"
 
-	"proactivedp/internal/bounded"
 	"proactivedp/internal/files"
-	"proactivedp/internal/report"
 	"proactivedp/internal/results"
 )
 
@@ -28,17 +24,7 @@ type scaleManifest struct {
 // redrawScale draws the pictures and writes the README of a folder that scale wrote, again from its data and manifest.
 func redrawScale(dir string) error {
 	var m scaleManifest
-	text, err := bounded.Within(dir, results.ManifestFile, 1<<20)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, &m); err != nil {
-		return fmt.Errorf("%s: %w", results.ManifestFile, err)
-	}
-	if text, err = bounded.Within(dir, results.TableFile, 1<<20); err != nil {
-		return err
-	}
-	table, err := results.ParseTable(text)
+	table, err := results.ReadFigure(dir, "", &m, new(string))
 	if err != nil {
 		return err
 	}
@@ -46,15 +32,11 @@ func redrawScale(dir string) error {
 	if err != nil {
 		return err
 	}
-	caption := scaleCaption(&m)
-	output := func(name string, q scaleQuantity) files.Output {
-		return files.Output{Path: filepath.Join(dir, name),
-			Write: func(w io.Writer) error { return q.draw(w, points, &m.Law, caption) }}
+	var outputs []files.Output
+	for name, write := range m.pictures(points) {
+		outputs = append(outputs, files.Output{Path: filepath.Join(dir, name), Write: write})
 	}
-	readme := files.Output{Path: filepath.Join(dir, scaleReadme), Write: func(w io.Writer) error {
-		return report.WriteMarkdown(w, func(w io.Writer) error { return writeScaleReadme(w, points, &m) })
-	}}
-	return files.WriteSet([]files.Output{output(scaleMemory, memoryCost), readme}, output(scalePicture, timeCost))
+	return files.WriteSet(outputs[1:], outputs[0])
 }
 
 // storedScale reads the points from data.csv.

@@ -83,15 +83,12 @@ func (r scaleRun) problem() (*train.Prepared, error) {
 	return spec.Prepare(d, nil)
 }
 
+// measureScale measures the run that text describes as JSON, and writes its cost as JSON.
 func measureScale(w io.Writer, text string) error {
 	var r scaleRun
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return fmt.Errorf("scale-run = %q: %w", text, err)
 	}
-	return r.measure(w)
-}
-
-func (r scaleRun) measure(w io.Writer) error {
 	p, err := r.problem()
 	if err != nil {
 		return err

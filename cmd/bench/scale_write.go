@@ -8,9 +8,11 @@ import (
 	"math"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"proactivedp/internal/cpu"
+	"proactivedp/internal/files"
 	"proactivedp/internal/report"
 	"proactivedp/internal/results"
 	"proactivedp/internal/version"
@@ -27,18 +29,21 @@ const (
 // writeScale writes the folder: figures, data, manifest and README.
 func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error {
 	m := scaleManifest{cpu.Describe(), runtime.NumCPU(), runs, *law, time.Now().UTC().Format(time.DateOnly), runtime.Version()}
-	caption := scaleCaption(&m)
-	return results.WriteFiles(dir, map[string]func(io.Writer) error{
-		scalePicture: func(w io.Writer) error { return timeCost.draw(w, points, law, caption) },
-		scaleMemory:  func(w io.Writer) error { return memoryCost.draw(w, points, law, caption) },
-		scaleReadme: func(w io.Writer) error {
-			return report.WriteMarkdown(w, func(w io.Writer) error { return writeScaleReadme(w, points, &m) })
-		},
-	}, scaleRecords(points, law), map[string]any{
+	return results.WriteFiles(dir, m.pictures(points), scaleRecords(points, law), map[string]any{
 		"command": "make scale", "version": version.Get().Source(), "go": m.Go,
 		"machine": m.Machine, "cpus": m.CPUs, "made": m.Made, "runs": m.Runs, "law": law, "configurations": scaleRuns(), "manifest_sha256": "",
 		"files": []string{scalePicture, scaleMemory, results.TableFile, scaleReadme},
 	})
+}
+
+// pictures returns what writes the pictures of the points and the README, by the names of the files.
+func (m *scaleManifest) pictures(points []scalePoint) map[string]func(io.Writer) error {
+	caption := scaleCaption(m)
+	return map[string]func(io.Writer) error{
+		scalePicture: func(w io.Writer) error { return timeCost.draw(w, points, &m.Law, caption) },
+		scaleMemory:  func(w io.Writer) error { return memoryCost.draw(w, points, &m.Law, caption) },
+		scaleReadme:  files.Text(report.Markdown(scalePage(points, m))),
+	}
 }
 
 func scaleCaption(m *scaleManifest) string {
@@ -113,27 +118,29 @@ func scaleFigures(points []scalePoint) []figure {
 	return all
 }
 
-func writeScaleReadme(w io.Writer, points []scalePoint, m *scaleManifest) error {
-	fmt.Fprintf(w, "# Scale\n\nThis page shows how much processor time and memory a training needs, for different numbers of "+
+// scalePage returns the README as Markdown.
+func scalePage(points []scalePoint, m *scaleManifest) string {
+	var w strings.Builder
+	fmt.Fprintf(&w, "# Scale\n\nThis page shows how much processor time and memory a training needs, for different numbers of "+
 		"clients and sizes of the model. Made by `make scale` on %s, %s, %d processors, %s. Values are medians of %d runs, each "+
 		"in a separate process.\n\n![processor time of a client round](%s) ![memory](%s)\n\n",
 		m.Made, m.Machine, m.CPUs, m.Go, m.Runs, scalePicture, scaleMemory)
-	fmt.Fprintf(w, "%s The runner virtual (a simulated clock) uses one processor, and the runner hogwild (a goroutine for each client) "+
+	fmt.Fprintf(&w, "%s The runner virtual (a simulated clock) uses one processor, and the runner hogwild (a goroutine for each client) "+
 		"uses all. Time is the processor time of the process "+
 		"in the training loop, which other programs "+
 		"hardly change. The rate is by wall-clock time. Memory is the peak resident memory of the process.\n\n",
 		scaleSetting)
-	fmt.Fprint(w, figureHeader)
+	w.WriteString(figureHeader)
 	for _, f := range scaleFigures(points) {
-		fmt.Fprint(w, f)
+		w.WriteString(f.String())
 	}
-	fmt.Fprintf(w, "\n## Law\n\nA law predicts the processor time of a client round, and the peak memory. Use it to estimate the "+
+	fmt.Fprintf(&w, "\n## Law\n\nA law predicts the processor time of a client round, and the peak memory. Use it to estimate the "+
 		"cost of a training with other numbers of clients and parameters.\n\n%s\n\nThe term with m counts how much slower memory "+
 		"is than the processor's cache. The models of all clients and three more vectors need 4(n+3)d bytes. m is the number of "+
 		"doublings from a cache of c bytes to this size; c is the power of two for which the law fits best.\n\n"+
 		"The law was not fitted to networks. In their rows, the column of the law is its time of a round plus the time "+
 		"of the gradient, which was measured separately.\n\n", lawText(&m.Law))
-	fmt.Fprint(w, "| runner | model | d | clients | client rounds per second | ns of processors a round | law, ns | "+
+	w.WriteString("| runner | model | d | clients | client rounds per second | ns of processors a round | law, ns | " +
 		"peak memory, MiB | law, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, p := range points {
 		lawNs, lawMiB := "–", "–"
@@ -144,10 +151,8 @@ func writeScaleReadme(w io.Writer, points []scalePoint, m *scaleManifest) error 
 		if p.Rate < 100 {
 			rate = strconv.FormatFloat(p.Rate, 'g', 3, 64)
 		}
-		if _, err := fmt.Fprintf(w, "| %s | %s | %d | %d | %s | %s | %s | %.0f | %s |\n",
-			p.Runner, p.Model, p.Params, p.Clients, rate, thousands(p.Nanoseconds), lawNs, p.MiB, lawMiB); err != nil {
-			return err
-		}
+		fmt.Fprintf(&w, "| %s | %s | %d | %d | %s | %s | %s | %.0f | %s |\n",
+			p.Runner, p.Model, p.Params, p.Clients, rate, thousands(p.Nanoseconds), lawNs, p.MiB, lawMiB)
 	}
-	return nil
+	return w.String()
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+
+	"proactivedp/internal/report"
 )
 
 // writeTraining measures whole trainings of networks in separate processes.
@@ -55,5 +57,5 @@ func (b *bencher) factor(args ...string) (float64, error) {
 		}
 		factors = append(factors, alone/both)
 	}
-	return median(factors), nil
+	return report.Median(factors), nil
 }

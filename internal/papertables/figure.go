@@ -3,6 +3,7 @@ package papertables
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"proactivedp/dp"
@@ -97,11 +98,8 @@ func (c *sizeCurve) picture() (plots.Picture, error) {
 			"2 ln(1/δ)/(σ²-2) = %s.", c.GradComps, c.accountant.Name(), decimal.Up(target, 5)),
 		YMin: 0, YMax: top,
 	}
-	for _, l := range append([]plots.Line{goal, closed, clt}, certified...) {
-		if len(l.X) > 1 {
-			p.Lines = append(p.Lines, l)
-		}
-	}
+	p.Lines = slices.DeleteFunc(append([]plots.Line{goal, closed, clt}, certified...),
+		func(l plots.Line) bool { return len(l.X) < 2 })
 	return p, nil
 }
 

@@ -70,6 +70,12 @@ func (l *Line) Add(x, y, lo, hi float64) {
 	l.Lo, l.Hi = append(l.Lo, lo), append(l.Hi, hi)
 }
 
+// AddLevel appends a horizontal piece at y, between two x.
+func (l *Line) AddLevel(from, to, y float64) {
+	l.Add(from, y, y, y)
+	l.Add(to, y, y, y)
+}
+
 // Palette has the colours of lines. It is that of Okabe and Ito (2008), which people with any kind of colour vision
 // can distinguish.
 var Palette = []color.RGBA{
@@ -101,7 +107,10 @@ func (p Picture) layout(s Style) (*layout, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	l := &layout{Picture: p.shown(s), Style: s, legend: plot.NewLegend()}
+	if s.Bare {
+		p.Title, p.Caption, p.Rows = "", "", nil
+	}
+	l := &layout{Picture: p, Style: s, legend: plot.NewLegend()}
 	l.legend.TextStyle = s.styled(l.legend.TextStyle, 9)
 	l.legend.Top, l.legend.Left = true, true
 	l.legend.Padding = s.points(3)

@@ -179,14 +179,6 @@ func (p Picture) Write(w io.Writer, format string, s Style) error {
 // WritePNG draws the picture in the default style.
 func (p Picture) WritePNG(w io.Writer) error { return p.Write(w, "png", Style{}) }
 
-// shown returns the parts of the picture that the style shows.
-func (p Picture) shown(s Style) Picture {
-	if s.Bare {
-		p.Title, p.Caption, p.Rows = "", "", nil
-	}
-	return p
-}
-
 // ParseInches reads a length such as 3.25in, 8.5cm or 240pt and returns it in inches.
 func ParseInches(text string) (float64, error) {
 	l, err := vg.ParseLength(text)

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"io"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -64,14 +63,4 @@ func joinMarks(text string) string {
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// WriteMarkdown writes to w what write writes, with its Markdown broken into lines as by Markdown.
-func WriteMarkdown(w io.Writer, write func(io.Writer) error) error {
-	var text strings.Builder
-	if err := write(&text); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, Markdown(text.String()))
-	return err
 }

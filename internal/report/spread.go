@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -15,6 +16,15 @@ func Spread(x []float64) (mean, sd float64) {
 		return x[0], 0
 	}
 	return stat.MeanStdDev(x, nil)
+}
+
+// Median returns the median of x, or 0 if x is empty.
+func Median(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(x))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 // SpreadText formats the mean and the standard deviation sd of n values to four decimals. For one value it omits the

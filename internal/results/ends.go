@@ -48,12 +48,8 @@ func ends(header []string, rows [][]string) []end {
 		}
 		e := of[name]
 		for i, to := range []*string{&e.Certified, &e.Closed, &e.CertifiedC, &e.ClosedC} {
-			switch {
-			case columns[i] < 0:
-			case known:
-				*to = largerText(*to, row[columns[i]])
-			default:
-				*to = row[columns[i]]
+			if columns[i] >= 0 {
+				*to, _ = larger(*to, row[columns[i]], !known) // "", which claims no ε, if a row has none
 			}
 		}
 		x, err := strconv.ParseFloat(row[accuracy], 64)
@@ -113,18 +109,4 @@ func naming(header []string, rows [][]string, series int, budgets bool) func(row
 		}
 		return name
 	}
-}
-
-// largerText returns the larger of two ε, which are cells of a table. If one of them is not a
-// number, it returns that text, which says that no ε is claimed.
-func largerText(a, b string) string {
-	x, err := strconv.ParseFloat(a, 64)
-	y, failed := strconv.ParseFloat(b, 64)
-	switch {
-	case err != nil || failed != nil:
-		return ""
-	case y > x:
-		return b
-	}
-	return a
 }

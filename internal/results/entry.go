@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,16 +87,12 @@ func hasOurPage(dir, name string) bool {
 // maxPage is the largest size of a page that is read, in bytes.
 const maxPage = 16 << 20
 
-// WriteRow writes the entry as a row of a Markdown table: a thumbnail, the name, the title, the cells in more, the
+// Row returns the entry as a row of a Markdown table: a thumbnail, the name, the title, the cells in more, the
 // data, the command and links.
-func (e Entry) WriteRow(w io.Writer, more ...string) error {
-	var own strings.Builder
-	for _, cell := range more {
-		own.WriteString(cell + " | ")
-	}
-	_, err := fmt.Fprintf(w, "| %s | %s | %s | %s%s | `%s` | %s |\n", e.thumbnail(), e.Folder, inCell(e.Title), &own,
-		e.source(), inCell(e.Command), e.links())
-	return err
+func (e Entry) Row(more ...string) string {
+	cells := slices.Concat([]string{e.thumbnail(), e.Folder, inCell(e.Title)}, more,
+		[]string{e.source(), "`" + inCell(e.Command) + "`", e.links()})
+	return "| " + strings.Join(cells, " | ") + " |\n"
 }
 
 // source describes the data of the figure. If the figure was made with a part of K, or by a runner

@@ -34,7 +34,7 @@ func WriteFigure(dir string, picture Picture, table [][]string, m Manifest, sour
 	took time.Duration) error {
 	m.Data = nil
 	for _, source := range sources {
-		m.Data = append(m.Data, SourceData(source))
+		m.Data = append(m.Data, DataOf(source))
 	}
 	m.Origin = NewOrigin(0, 0, took, 0)
 	m.Files = m.Drawing.Files()
@@ -43,10 +43,6 @@ func WriteFigure(dir string, picture Picture, table [][]string, m Manifest, sour
 		return err
 	}
 	return m.Drawing.Write(dir, picture, table, m)
-}
-
-func SourceData(source *train.Source) Data {
-	return DataOf(source.Data(), source.Hash())
 }
 
 // WriteFiles writes pictures, by their file names, a table with a header, and a manifest, which is written last. It

@@ -9,10 +9,10 @@ import (
 	"runtime"
 	"time"
 
-	"proactivedp/data"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/version"
+	"proactivedp/train"
 )
 
 // These are the names of the files in the folder of a figure.
@@ -61,9 +61,10 @@ type Data struct {
 	Synthetic bool   `json:"synthetic"`
 }
 
-// DataOf describes a data set with this digest for a manifest.
-func DataOf(d *data.Dataset, sha256 string) Data {
-	return Data{d.Name, sha256, d.Len(), d.Features, d.Train, d.Note, d.Synthetic}
+// DataOf describes the data set of a source for a manifest.
+func DataOf(source *train.Source) Data {
+	d := source.Data()
+	return Data{d.Name, source.Hash(), d.Len(), d.Features, d.Train, d.Note, d.Synthetic}
 }
 
 // Sets are the data sets of a manifest. In JSON, a single data set is an object, and several are a list.

@@ -42,19 +42,13 @@ type Page struct {
 }
 
 type figure struct {
-	Name, Title, Command string
-	Runner               string
-	TimeScale            float64
-	Seeds                int
-	Scale                float64
-	Data                 []Data
-	Origin               Origin
-	Digest               string
-	Pictures             []picture
-	Table                sample
-	Ends                 []end
-	Statements           []string
-	Findings             []Finding
+	made
+	Name       string
+	Pictures   []picture
+	Table      sample
+	Ends       []end
+	Statements []string
+	Findings   []Finding
 }
 
 type picture struct {
@@ -116,7 +110,7 @@ func ReadPage(dir string) (*Page, error) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasPrefix(name, ".") || !e.IsDir() && (filepath.Ext(name) != ".md" || name == "README.md") {
+		if strings.HasPrefix(name, ".") || !e.IsDir() && (filepath.Ext(name) != ".md" || name == PageFile) {
 			continue
 		}
 		if err := message.CheckText("name in "+dir, name, len(name)); err != nil {
@@ -137,7 +131,10 @@ func ReadPage(dir string) (*Page, error) {
 			p.figures = append(p.figures, *found)
 			continue
 		}
-		errs = append(errs, p.addReadme(dir, name))
+		page := filepath.Join(name, PageFile)
+		if _, err := os.Lstat(filepath.Join(dir, page)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, p.addText(dir, page))
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -171,15 +168,15 @@ func (p *Page) countRevisions() {
 
 // made holds the keys that all manifests of figures have.
 type made struct {
-	Title     string   `json:"title"`
-	Command   string   `json:"command"`
-	Seeds     int      `json:"seeds"`
-	Scale     *float64 `json:"scale"`
-	Runner    string   `json:"runner"`
-	TimeScale float64  `json:"time_scale"`
-	Data      Sets     `json:"data"`
-	Config    any      `json:"config"`
-	SHA256    string   `json:"manifest_sha256"`
+	Title     string  `json:"title"`
+	Command   string  `json:"command"`
+	Seeds     int     `json:"seeds"`
+	Scale     float64 `json:"scale"`
+	Runner    string  `json:"runner"`
+	TimeScale float64 `json:"time_scale"`
+	Data      Sets    `json:"data"`
+	Config    any     `json:"config"`
+	SHA256    string  `json:"manifest_sha256"`
 	Origin
 }
 
@@ -192,17 +189,12 @@ func readFigure(dir, name string) (*figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	var m made
-	if err := json.Unmarshal(text, &m); err != nil {
+	f := &figure{Name: name, made: made{Scale: 1}}
+	if err := json.Unmarshal(text, &f.made); err != nil {
 		return nil, fmt.Errorf("manifest of %s: %w", name, err)
 	}
-	if m.Title == "" {
+	if f.Title == "" {
 		return nil, nil
-	}
-	f := &figure{Name: name, Title: paper.Titled(name, m.Title), Command: m.Command, Runner: m.Runner, TimeScale: m.TimeScale,
-		Seeds: m.Seeds, Scale: 1, Data: m.Data, Origin: m.Origin, Digest: m.SHA256}
-	if m.Scale != nil {
-		f.Scale = *m.Scale
 	}
 	var listed struct { // manifests of other results may have other types here
 		Files []string `json:"files"`
@@ -211,12 +203,13 @@ func readFigure(dir, name string) (*figure, error) {
 	if err := json.Unmarshal(text, &listed); err != nil {
 		return nil, fmt.Errorf("manifest of %s: %w", name, err)
 	}
-	if f.Statements, err = statements(m.Config); err != nil {
+	if f.Statements, err = statements(f.Config); err != nil {
 		return nil, fmt.Errorf("manifest of %s: %w", name, err)
 	}
-	if f.Pictures, err = readPictures(dir, name, m.Title, listed.Files); err != nil {
+	if f.Pictures, err = readPictures(dir, name, f.Title, listed.Files); err != nil {
 		return nil, err
 	}
+	f.Title = paper.Titled(name, f.Title)
 	return f, f.readTable(dir, listed.Table)
 }
 

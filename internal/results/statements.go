@@ -70,7 +70,10 @@ func WriteStatements(w io.Writer, dir string, findings []Finding) error {
 	count := map[Verdict]int{}
 	unexplained := 0
 	for i, s := range paperStatements {
-		by := evidence(s.Tests)
+		by := ""
+		if s.Tests != "" {
+			by = "`" + strings.ReplaceAll(s.Tests, " ", "`, `") + "`"
+		}
 		switch {
 		case s.Claims != "":
 			by, err = s.byFigures(findings)
@@ -100,14 +103,6 @@ func WriteStatements(w io.Writer, dir string, findings []Finding) error {
 		count[Holds]+count[Reproduced]+count[Exceeded], fails, count[Slip], count[Undecided], fails-unexplained, fails,
 		PageFile, rows.String())
 	return err
-}
-
-func evidence(tests string) string {
-	var all []string
-	for _, name := range strings.Fields(tests) {
-		all = append(all, "`"+name+"`")
-	}
-	return strings.Join(all, ", ")
 }
 
 // byFigures sets s's verdict to the worst of its findings. It returns all of them, each with its reason.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,6 +48,22 @@ func ReadTable(dir, folder, digest string) ([]byte, error) {
 		return nil, fmt.Errorf("data %s: %w", path, ErrDamaged)
 	}
 	return text, nil
+}
+
+// ReadFigure reads the manifest of a figure in dir into m, and then the figure's data. digest points to the field of m for
+// the digest of the data. Unknown keys of the manifest are ignored.
+func ReadFigure(dir, folder string, m any, digest *string) (Table, error) {
+	text, err := ManifestText(dir, folder)
+	if err != nil {
+		return Table{}, err
+	}
+	if err := json.Unmarshal(text, m); err != nil {
+		return Table{}, fmt.Errorf("%s: %w", ManifestFile, err)
+	}
+	if text, err = ReadTable(dir, folder, *digest); err != nil {
+		return Table{}, err
+	}
+	return ParseTable(text)
 }
 
 // Table is the parsed content of a figure's data file: of all trainings, or, after Split, of one training.

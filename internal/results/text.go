@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html"
 	"html/template"
-	"io/fs"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -23,23 +22,9 @@ import (
 // markdown turns pages into HTML. It drops HTML in the pages.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table))
 
-// addReadme adds the page of a folder without a figure, if there is one.
-func (p *Page) addReadme(dir, name string) error {
-	err := p.addText(dir, filepath.Join(name, "README.md"))
-	if errors.Is(err, errNoPage) {
-		return nil
-	}
-	return err
-}
-
-var errNoPage = errors.New("no page")
-
 // addText adds a Markdown page to p. path is the page's path, relative to the folder dir.
 func (p *Page) addText(dir, path string) error {
 	content, err := bounded.Within(dir, path, maxText)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %w", errNoPage, err)
-	}
 	if err != nil {
 		return err
 	}

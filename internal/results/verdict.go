@@ -97,7 +97,7 @@ func ReadFindings(dir string, but ...string) ([]Finding, error) {
 			continue
 		}
 		f, err := t.find(claim, read)
-		if errors.Is(err, errNoBase) || len(t.sizes) > 0 && errors.Is(err, errNoSeries) {
+		if errors.Is(err, errNoBase) || len(t.Sizes) > 0 && errors.Is(err, errNoSeries) {
 			continue
 		}
 		if err != nil {
@@ -119,14 +119,21 @@ var errNoSeries = errors.New("no series")
 
 // table is the data of a figure, with the parts of the figure's manifest that verdicts need.
 type table struct {
-	figure    string
-	rows      []map[string]string
-	scale     float64
-	seeds     int    // of each setting; 0 if the manifest has none
-	sizes     []int  // sample sizes that were used instead of the paper's
-	steps     []step // step sizes of the series, in their order; nil if the manifest has none
-	data      string // digest of the data set
-	synthetic bool
+	figure string
+	rows   []map[string]string
+	steps  []step // step sizes of the series, in their order; nil if the manifest has none
+	judged
+}
+
+// judged has the keys of a manifest that verdicts need.
+type judged struct {
+	Figure string  `json:"figure"`
+	Table  string  `json:"table_sha256"`
+	Scale  float64 `json:"scale"`
+	Seeds  int     `json:"seeds"` // of each setting; 0 if the manifest has none
+	Sizes  []int   `json:"sizes"` // sample sizes that were used instead of the paper's
+	Config json.RawMessage
+	Data   Data `json:"data"`
 }
 
 // step has the settings of a step size.
@@ -138,18 +145,6 @@ type step struct {
 
 // readTable reads a figure of the folder. It returns nil if the folder does not have it.
 func readTable(dir, figure string) (*table, error) {
-	m := struct {
-		Figure string  `json:"figure"`
-		Table  string  `json:"table_sha256"`
-		Scale  float64 `json:"scale"`
-		Seeds  int     `json:"seeds"`
-		Sizes  []int   `json:"sizes"`
-		Config json.RawMessage
-		Data   struct {
-			SHA256    string `json:"sha256"`
-			Synthetic bool   `json:"synthetic"`
-		} `json:"data"`
-	}{}
 	text, err := ManifestText(dir, figure)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -157,21 +152,20 @@ func readTable(dir, figure string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &m); err != nil {
+	t := &table{figure: figure}
+	if err := json.Unmarshal(text, &t.judged); err != nil {
 		return nil, fmt.Errorf("%s: %w", figure, err)
 	}
-	if m.Figure != "" && m.Figure != figure {
-		return nil, fmt.Errorf("%s: its manifest is that of %s", figure, m.Figure)
+	if t.Figure != "" && t.Figure != figure {
+		return nil, fmt.Errorf("%s: its manifest is that of %s", figure, t.Figure)
 	}
-	t := &table{figure: figure, scale: m.Scale, seeds: m.Seeds, sizes: m.Sizes, data: m.Data.SHA256,
-		synthetic: m.Data.Synthetic}
 	config := struct {
 		Train []step `json:"train"`
 	}{}
-	if json.Unmarshal(m.Config, &config) == nil { // figures that are no training curves have another configuration
+	if json.Unmarshal(t.Config, &config) == nil { // figures that are no training curves have another configuration
 		t.steps = config.Train
 	}
-	if text, err = ReadTable(dir, figure, m.Table); err != nil {
+	if text, err = ReadTable(dir, figure, t.Table); err != nil {
 		return nil, err
 	}
 	if t.rows, err = report.ParseRows(text); err != nil {
@@ -202,7 +196,7 @@ func (t *table) whole() error {
 			seeds[setting]++
 		}
 	}
-	for _, size := range t.sizes {
+	for _, size := range t.Sizes {
 		of := func(row map[string]string) bool { return row["sample_size"] == strconv.Itoa(size) }
 		if !slices.ContainsFunc(t.rows, of) {
 			return fmt.Errorf("no rows of s = %d, which the manifest lists: the data are incomplete", size)
@@ -213,9 +207,9 @@ func (t *table) whole() error {
 			return fmt.Errorf("%s of %sseed %s, must be %d as of %sseed %s: the data are incomplete",
 				decimal.Many(rows[r], "row"), r.setting, r.seed, rows[order[0]], order[0].setting, order[0].seed)
 		}
-		if n := seeds[r.setting]; t.seeds > 0 && n != t.seeds {
+		if n := seeds[r.setting]; t.Seeds > 0 && n != t.Seeds {
 			return fmt.Errorf("%s%s, must be %d by the manifest: the data are incomplete", r.setting,
-				decimal.Many(n, "seed"), t.seeds)
+				decimal.Many(n, "seed"), t.Seeds)
 		}
 	}
 	return nil
@@ -223,7 +217,7 @@ func (t *table) whole() error {
 
 // find compares a statement with the table of its figure.
 func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (Finding, error) {
-	f := Finding{Claim: c, Scale: t.scale, Synthetic: t.synthetic}
+	f := Finding{Claim: c, Scale: t.Scale, Synthetic: t.Data.Synthetic}
 	if c.Quantity == paper.Kept {
 		return t.kept(f, other)
 	}
@@ -379,11 +373,11 @@ func (t *table) plainIn(figure string, other func(figure string) (*table, error)
 // unlike returns the reason why the figure t cannot be compared with other, or "" if it can.
 func (t *table) unlike(other *table) string {
 	switch {
-	case other.data != t.data || other.synthetic != t.synthetic:
+	case other.Data.SHA256 != t.Data.SHA256 || other.Data.Synthetic != t.Data.Synthetic:
 		return "it is compared with " + other.figure + ", which has other data"
-	case other.scale != t.scale:
+	case other.Scale != t.Scale:
 		return fmt.Sprintf("it is compared with %s, which was run with %g of the paper's gradients", other.figure,
-			other.scale)
+			other.Scale)
 	}
 	return ""
 }

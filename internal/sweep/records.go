@@ -59,7 +59,7 @@ func visitRecords(c *codec.Codec, d *data.Dataset) {
 	codec.Number(c, "training rows", &d.Train, 0, math.MaxInt32)
 	codec.List(c, "names of columns", &d.Columns, maxRecords/8, visitName)
 	codec.List(c, "names of classes", &d.Names, maxRecords/8, visitName)
-	visitInts(c, "labels", &d.Label)
+	visitNumbers(c, "labels", &d.Label)
 	images, dense := d.Images != nil, d.Start == nil
 	if codec.Boolean(c, "images", &images); images {
 		visitImages(c, d)
@@ -68,8 +68,8 @@ func visitRecords(c *codec.Codec, d *data.Dataset) {
 	if codec.Boolean(c, "dense", &dense); !dense {
 		visitStarts(c, d)
 	}
-	visitInts(c, "columns", &d.Index)
-	visitFloats(c, "values", &d.Value)
+	visitNumbers(c, "columns", &d.Index)
+	visitNumbers(c, "values", &d.Value)
 }
 
 func visitImages(c *codec.Codec, d *data.Dataset) {
@@ -80,9 +80,9 @@ func visitImages(c *codec.Codec, d *data.Dataset) {
 	codec.Number(c, "channels", &m.Channels, 1, math.MaxInt32)
 	codec.Number(c, "height", &m.Height, 1, math.MaxInt32)
 	codec.Number(c, "width", &m.Width, 1, math.MaxInt32)
-	visitBytes(c, "pixels", &m.Pixels)
-	visitFloats(c, "means", &m.Mean)
-	visitFloats(c, "deviations", &m.Std)
+	visitNumbers(c, "pixels", &m.Pixels)
+	visitNumbers(c, "means", &m.Mean)
+	visitNumbers(c, "deviations", &m.Std)
 }
 
 // visitStarts visits the offsets of the rows, in the form of the rows' lengths.
@@ -91,7 +91,7 @@ func visitStarts(c *codec.Codec, d *data.Dataset) {
 	for i := range lengths {
 		lengths[i] = int32(d.Start[i+1] - d.Start[i])
 	}
-	visitInts(c, "lengths of rows", &lengths)
+	visitNumbers(c, "lengths of rows", &lengths)
 	if !c.Reading() {
 		return
 	}
@@ -109,48 +109,14 @@ func visitName(s *string, c *codec.Codec) { visitText(c, "name", s) }
 
 func visitText(c *codec.Codec, what string, s *string) {
 	b := []byte(*s)
-	visitBytes(c, what, &b)
+	visitNumbers(c, what, &b)
 	*s = string(b)
 }
 
-func visitInts(c *codec.Codec, what string, x *[]int32) {
-	visitParts(c, what, x, 4, func(b []byte, x []int32) {
-		for i := range x {
-			if c.Reading() {
-				x[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))
-			} else {
-				binary.LittleEndian.PutUint32(b[4*i:], uint32(x[i]))
-			}
-		}
-	})
-}
-
-func visitFloats(c *codec.Codec, what string, x *[]float32) {
-	visitParts(c, what, x, 4, func(b []byte, x []float32) {
-		for i := range x {
-			if c.Reading() {
-				x[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-			} else {
-				binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(x[i]))
-			}
-		}
-	})
-}
-
-func visitBytes(c *codec.Codec, what string, x *[]byte) {
-	visitParts(c, what, x, 1, func(b, x []byte) {
-		if c.Reading() {
-			copy(x, b)
-		} else {
-			copy(b, x)
-		}
-	})
-}
-
-// visitParts visits a list of numbers of width bytes each, one part at a time. So memory is
-// allocated only as data arrives.
-func visitParts[T any](c *codec.Codec, what string, x *[]T, width int, visit func([]byte, []T)) {
+// visitNumbers visits a list of numbers, one part at a time. So memory is allocated only as data arrives.
+func visitNumbers[T byte | int32 | float32](c *codec.Codec, what string, x *[]T) {
 	const part = 1 << 16
+	width := binary.Size(*new(T))
 	n := len(*x)
 	codec.Number(c, "number of "+what, &n, 0, int64(maxRecords/width))
 	if c.Reading() {
@@ -159,9 +125,15 @@ func visitParts[T any](c *codec.Codec, what string, x *[]T, width int, visit fun
 	for at := 0; at < n && c.Err() == nil; at += part / width {
 		k := min(part/width, n-at)
 		b := c.Next(k * width)
+		var err error
 		if c.Reading() {
 			*x = append(*x, make([]T, k)...)
+			_, err = binary.Decode(b, binary.LittleEndian, (*x)[at:at+k])
+		} else {
+			_, err = binary.Encode(b, binary.LittleEndian, (*x)[at:at+k])
 		}
-		visit(b, (*x)[at:at+k])
+		if err != nil {
+			c.Fail("%s: %v", what, err)
+		}
 	}
 }

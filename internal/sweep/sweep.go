@@ -61,13 +61,12 @@ const maxMessage = maxResult + 4<<10
 
 // class returns the name of the class of machines that compute the same bits.
 func class() string {
-	name := strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return '_'
 	}, cpu.Arch()+"_"+f32.Kernels().String())
-	return name
 }
 
 // note is a worker's message about itself.
@@ -107,11 +106,8 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 	if err := o.Creds.Check(broker.Server); err != nil {
 		return nil, err
 	}
-	q := &Queue{log: o.Log, notes: make(chan *nats.Msg, 4096), known: map[string]bool{},
+	q := &Queue{log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), notes: make(chan *nats.Msg, 4096), known: map[string]bool{},
 		replicas: o.Engine.Replicas()}
-	if q.log == nil {
-		q.log = slog.New(slog.DiscardHandler)
-	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, q.Close())
@@ -253,17 +249,12 @@ func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 		return done(i, result)
 	}
 	var watcher jetstream.KeyWatcher
+	var updates <-chan jetstream.KeyValueEntry // of watcher
 	defer func() {
 		if watcher != nil {
 			_ = watcher.Stop()
 		}
 	}()
-	updates := func() <-chan jetstream.KeyValueEntry {
-		if watcher == nil {
-			return nil
-		}
-		return watcher.Updates()
-	}
 	look := time.NewTimer(0)
 	defer look.Stop()
 	for left > 0 {
@@ -272,12 +263,14 @@ func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 			return fmt.Errorf("stopped with %d of %d cells left: %w", left, len(jobs), context.Cause(ctx))
 		case <-look.C:
 			look.Reset(repair)
-			w, err := q.repair(ctx, tasks, watcher, finish)
-			if err != nil {
+			var err error
+			if watcher, err = q.repair(ctx, tasks, watcher, finish); err != nil {
 				return err
 			}
-			watcher = w
-		case e := <-updates():
+			if watcher != nil {
+				updates = watcher.Updates()
+			}
+		case e := <-updates:
 			if e == nil {
 				continue // all results that existed before have been delivered
 			}

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,10 +58,8 @@ func Work(ctx context.Context, o WorkOptions) error {
 	if err := o.Creds.Check(broker.Worker); err != nil {
 		return err
 	}
-	w := &worker{WorkOptions: o, log: o.Log, sources: sources{by: map[string]*train.Source{}}}
-	if w.log == nil {
-		w.log = slog.New(slog.DiscardHandler)
-	}
+	w := &worker{WorkOptions: o, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		sources: sources{by: map[string]*train.Source{}}}
 	var err error
 	if w.conn, err = broker.Dial(ctx, o.URL, broker.Peer{Name: "proactivedp worker " + o.Name, Creds: o.Creds,
 		Inbox: workerInbox, Unreachable: broker.LogUnreachable(w.log)}); err != nil {

@@ -6,10 +6,10 @@ package testkit
 
 import (
 	_ "embed"
-	"encoding/csv"
 	"fmt"
 	"strconv"
-	"strings"
+
+	"proactivedp/internal/report"
 )
 
 //go:embed accountants.csv
@@ -90,16 +90,9 @@ func (f fields) int(name string) int {
 }
 
 func each(text string, add func(fields)) error {
-	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil {
-		return err
+	rows, err := report.ParseRows([]byte(text))
+	for _, row := range rows {
+		add(row)
 	}
-	for _, record := range records[1:] {
-		f := fields{}
-		for i, name := range records[0] {
-			f[name] = record[i]
-		}
-		add(f)
-	}
-	return nil
+	return err
 }

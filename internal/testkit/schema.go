@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"flag"
@@ -96,15 +97,13 @@ func (s schemas) of(t reflect.Type) map[string]any {
 		return map[string]any{"type": "array", "items": s.of(t.Elem())}
 	case reflect.Map:
 		return map[string]any{"type": "object", "additionalProperties": s.of(t.Elem())}
-	case reflect.String:
-		return map[string]any{"type": "string"}
-	case reflect.Bool:
-		return map[string]any{"type": "boolean"}
-	case reflect.Float32, reflect.Float64:
-		return map[string]any{"type": "number"}
 	}
-	return map[string]any{"type": "integer"}
+	return map[string]any{"type": cmp.Or(simple[t.Kind()], "integer")}
 }
+
+// simple has the JSON types of simple kinds. The others are integers.
+var simple = map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Float32: "number",
+	reflect.Float64: "number"}
 
 // marshaled returns the schema of a type that writes its own JSON. This is the schema of the value
 // that its method JSON returns. Without such a method, it is that of an array, if the type is
