@@ -143,7 +143,7 @@ fuzz-short: ## Fuzz every target for FUZZTIME, from the committed corpora.
 	packages=$$(grep -rl '^func Fuzz' --include='*_test.go' $(FUZZED) | xargs -r -n 1 dirname | sort -u); \
 	[ -n "$$packages" ] || { echo "fuzz-short: no target in $(FUZZED)"; exit 1; }; \
 	for package in $$packages; do \
-		cd "$$root/$$package" && $(GO) test -vet=off -tags nobroker -c $(FUZZBUILD) -o "$$made/fuzz" . || exit 1; \
+		cd "$$root/$$package" && $(GO) test -vet=off -tags nobroker -ldflags='-s -w' -c $(FUZZBUILD) -o "$$made/fuzz" . || exit 1; \
 		for target in $$("$$made/fuzz" -test.list '^Fuzz'); do \
 			for try in 1 2 3 4; do \
 				"$$made/fuzz" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \
