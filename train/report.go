@@ -233,13 +233,13 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "WARNING         %s\n", r.RowsWarning)
 	}
 	r.Metric.writeText(&b)
-	j.writeText(&b)
+	j.writeText(&b, r.Spec)
 	if a := r.Averaged; a != nil {
 		j := judged{a.Accuracy, a.Judgement, a.Regression}
 		fmt.Fprintf(&b, "averaged        %s by %s, of %d broadcasts; sha256 %s, norm %.4g\n",
 			j.text(), a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm)
 		a.Metric.writeText(&b)
-		j.writeText(&b)
+		j.writeText(&b, r.Spec)
 	}
 	fmt.Fprintf(&b, `rounds          %s
 %scomputations    %s, %d left over
