@@ -171,7 +171,11 @@ func (p *Prepared) releaseNotes(ledgers []dp.Ledger) []string {
 	if !p.Config.Partition.Disjoint() || !slices.ContainsFunc(ledgers, other) {
 		return nil
 	}
-	return []string{"clients ran rounds of different sizes. The releases listed for composition are at least as large " +
+	if claim.Released(ledgers, false) == nil {
+		return []string{"clients ran rounds that no common list covers, so no releases are listed for composition: each client's " +
+			"own report has its own"}
+	}
+	return []string{"clients ran rounds of different sample rates. The releases listed for composition are at least as large " +
 		"as any client's, so a record pays at most their ε, and maybe less"}
 }
 
