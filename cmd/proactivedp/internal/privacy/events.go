@@ -44,9 +44,10 @@ with "count" if there are several. They may also be alone in a file. pld compose
 these but zcdp, with or without rounds, and rdp all of them.
 
 The output of train --json and plan --json is such a file too, and so is a model that
---save wrote. It names the seed and the run that draw its noise. Several files are composed. Two releases of one run share their
-noise and are refused. Two files with the same rounds that name no run are refused too,
-unless --independent says that they are two releases.
+--save wrote. It names the seed and the run that draw its noise. Several files are
+composed. Two releases of one run share their noise and are refused. Two files with the
+same rounds that name no run are refused too, unless --independent says that they are two
+releases.
 
 Files of other libraries are read too: the state of an Opacus accountant as JSON
 ({"history": [[σ, q, steps], ...], "mechanism": "rdp"}), or a DpEvent of dp_accounting as
