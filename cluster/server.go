@@ -182,9 +182,11 @@ func serve(ctx context.Context, o ServeOptions) (*Report, error) {
 		return nil, err
 	}
 	defer s.record.close()
-	if done, err := s.record.report(); err != nil || done != nil {
+	if done, err := s.record.report(); err != nil {
+		return nil, err
+	} else if done != nil {
 		s.log.Info("the run has ended before", "run", s.about.Run)
-		return done, err
+		return done, done.Attach(s.machine.Model())
 	}
 	if err := s.connect(ctx); err != nil {
 		return nil, err

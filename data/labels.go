@@ -109,7 +109,7 @@ func ParseLabels(text string) (*Labels, error) {
 		fail("classes = %d or more, must be at most %d", classes, MaxClasses)
 	case len(errs) > 0:
 	case classes < 2:
-		fail("classes = %d, must be at least 2", classes)
+		fail("classes = %d, must be at least 2: put commas between labels, as in no,yes", classes)
 	default:
 		for class, name := range l.names {
 			if name == "" {

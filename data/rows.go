@@ -8,7 +8,8 @@ import (
 
 // FromRows makes a data set with the given name from rows of numbers and their labels. All rows must have the same
 // length. Labels are the classes 0, 1, …; the number of classes is the largest label plus 1, and at least 2. FromRows
-// stores only the numbers that are not 0, and does not keep the slices. The error reports all problems.
+// stores only the numbers that are not 0, and does not keep the slices. The error names all rows of a wrong length or,
+// if there are none, all other problems.
 func FromRows(name string, rows [][]float32, labels []int32) (*Dataset, error) {
 	if len(rows) != len(labels) {
 		return nil, fmt.Errorf("%s has %d rows and %d labels", name, len(rows), len(labels))

@@ -59,8 +59,8 @@ func TestSelect(t *testing.T) {
 		!strings.Contains(err.Error(), "did you mean mnist-") {
 		t.Errorf("error %v should name the nearest figure of each", err)
 	}
-	if _, err := Select([]string{"x"}); err == nil || !strings.Contains(err.Error(), "phishing-logreg-utility") {
-		t.Errorf("error %v should list the figures", err)
+	if _, err := Select([]string{"x"}); err == nil || !strings.Contains(err.Error(), "figures --list lists them") {
+		t.Errorf("error %v should say what lists the figures", err)
 	}
 	if _, err := Select([]string{"[", "phishing-*"}); err == nil {
 		t.Error("a malformed pattern was accepted")

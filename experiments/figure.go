@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"proactivedp/internal/message"
 	"proactivedp/train"
@@ -165,8 +164,7 @@ func Select(patterns []string) ([]Figure, error) {
 	return chosen, nil
 }
 
-// noFigure returns the error for a pattern without a figure. It suggests the most similar name, or
-// lists all names.
+// noFigure returns the error for a pattern without a figure. It suggests the most similar name, if there is one.
 func noFigure(name string, all []Figure) error {
 	names := make([]string, len(all))
 	for i, f := range all {
@@ -175,5 +173,5 @@ func noFigure(name string, all []Figure) error {
 	if like := message.Nearest(name, names); like != "" {
 		return fmt.Errorf("figure = %q is not one of the %d figures: did you mean %s?", name, len(all), like)
 	}
-	return fmt.Errorf("figure = %q matches none of: %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("figure = %q matches none of the %d figures; figures --list lists them", name, len(all))
 }

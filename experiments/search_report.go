@@ -39,7 +39,6 @@ type SearchReport struct {
 	PrivacyReason string             `json:"privacy_reason"`  // why no (ε, δ) covers the search
 	Command       string             `json:"command"`         // command that repeats the search
 	metric        string
-	warning       string // see train.Spec.BaselineWarning
 }
 
 // SearchRanking is the result of a [Search] for one noise multiplier (Sigma): the combinations of settings that were
@@ -54,6 +53,7 @@ type SearchRanking struct {
 	Winner     SearchCandidate   `json:"winner"`                // best combination, the first of Candidates
 	Candidates []SearchCandidate `json:"candidates"`            // all combinations of settings, the best first
 	how        string
+	warning    string // see train.Spec.BaselineWarning
 }
 
 // SearchCandidate is one combination of a search's grid: a model with its clipping norm and step sizes, and the
@@ -82,12 +82,14 @@ func (s SearchSpec) report(all []found, d *data.Dataset, o SearchOptions) *Searc
 		Data: d.Name, Synthetic: d.Synthetic, GradComps: all[0].spec.GradComps,
 		Seeds: s.Seeds, Notes: s.Train.Notes(), PrivacyReason: privacyReason, Command: commandOf(o.Command, s),
 		Features: s.Train.FeatureMap, Compared: o.Compared,
-		metric: s.Train.MetricName(), warning: s.Train.BaselineWarning(),
+		metric: s.Train.MetricName(),
 	}
 	for _, sigma := range s.Sigmas {
 		ranked := best(all, sigma)
 		w := ranked[0]
-		ranking := SearchRanking{Sigma: sigma, Proxy: w.proxy(), RunComps: w.run.GradComps, how: w.how()}
+		run := s.Train
+		run.NoiseMultiplier = sigma
+		ranking := SearchRanking{Sigma: sigma, Proxy: w.proxy(), RunComps: w.run.GradComps, how: w.how(), warning: run.BaselineWarning()}
 		for _, f := range ranked {
 			ranking.Candidates = append(ranking.Candidates, SearchCandidate{
 				Model: f.spec.Model, Schedule: f.spec.Schedule, Eta0: f.spec.Eta0, Beta: f.spec.Beta, Clip: f.spec.Clip,
@@ -137,7 +139,7 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 			fmt.Fprintf(&text, "\n%s: the best is %v with clipping norm %s and step size %s, held-out %s %.4f (%.4f by always predicting "+
 				"the same class)\n", noise, propose.Head{Model: best.Model, Features: r.Features}, report.Number(best.Clip), best.step, metric, best.Accuracy, r.MajorityShare)
 			if best.Accuracy <= r.MajorityShare {
-				fmt.Fprintf(&text, "WARNING: %s\n", r.warning)
+				fmt.Fprintf(&text, "WARNING: %s\n", ranking.warning)
 			}
 		}
 		fmt.Fprintf(&text, "%s\n", ranking.how)

@@ -245,8 +245,11 @@ func (r Request) validateCombination(errs *rangeErrors) {
 		errs.fail("epochs and sigma = %v are not enough: give batch size or steps as well for the ε of the run, or epsilon for "+
 			"the largest batch size; only method = %q finds ε from σ alone", r.Sigma, ClosedForm)
 	case privacy == 1 && work == 1 && r.Epochs == 0:
-		errs.fail("sample size = %d and rounds = %d, one is not enough with only one of noise multiplier and epsilon: give one "+
-			"more of these, or epochs", r.SampleSize, r.Rounds)
+		has, other := fmt.Sprintf("sample size = %d", r.SampleSize), "steps"
+		if r.Rounds != 0 {
+			has, other = fmt.Sprintf("rounds = %d", r.Rounds), "a batch size"
+		}
+		errs.fail("%s is not enough: give epochs or %s too, or both noise multiplier and epsilon", has, other)
 	}
 	if m == Paper && (r.SampleSize != 0 || r.Rounds != 0) {
 		errs.fail("sample size = %d and rounds = %d, must not be given if method = %q: the paper solves for them",

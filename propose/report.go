@@ -216,8 +216,8 @@ func (r *Report) WriteText(w io.Writer) error {
 			"record (certified by %s)\n", report.Number(p.Mean), decimal.Up(p.Alone.EpsilonUpper, 4),
 			decimal.Up(p.Together.EpsilonUpper, 4), p.Together.Accountant)
 	} else {
-		fmt.Fprintf(&text, "judged by about %d held-out training rows for each of %d seeds or more, after %d trainings; "+
-			"never by the test set\n", r.Probe.HeldOut, len(r.Proposals[len(r.Proposals)-1].Seeds), r.Probe.Trainings)
+		fmt.Fprintf(&text, "judged by about %d held-out training rows for each of %s, after %d trainings; "+
+			"never by the test set\n", r.Probe.HeldOut, r.seedsText(), r.Probe.Trainings)
 	}
 	if len(r.Frontier) > 0 {
 		fmt.Fprint(&text, "\nother budgets, settings like the first:\n")
@@ -243,6 +243,32 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// seedsText says how many seeds judged the proposals. The best may have more seeds than the others, which lost against
+// them with fewer. A mean over few seeds then can be larger than that of a better proposal.
+func (r *Report) seedsText() string {
+	seeds := func(i int) int { return len(r.Proposals[i].Seeds) }
+	text, from := "", 0
+	for i := 1; i <= len(r.Proposals); i++ {
+		if i < len(r.Proposals) && seeds(i) == seeds(from) {
+			continue
+		}
+		if from == 0 && i == len(r.Proposals) {
+			return decimal.Many(seeds(0), "seed")
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += decimal.Many(seeds(from), "seed")
+		if from+1 == i {
+			text += fmt.Sprintf(" (setting %d)", i)
+		} else {
+			text += fmt.Sprintf(" (settings %d to %d)", from+1, i)
+		}
+		from = i
+	}
+	return text + ", so that only settings with as many seeds compare"
 }
 
 // expected describes the ε of a proposal and what is known about its accuracy.

@@ -50,3 +50,26 @@ func TestDrawnDataAreSaidToBe(t *testing.T) {
 		}
 	}
 }
+
+// Means over different numbers of seeds do not compare, so the report says which settings have how many.
+func TestReportSaysHowManySeedsJudged(t *testing.T) {
+	seeds := func(counts ...int) (all []Proposal) {
+		for _, n := range counts {
+			all = append(all, Proposal{Seeds: make([]float64, n)})
+		}
+		return all
+	}
+	for want, all := range map[string][]Proposal{
+		" rows for each of 10 seeds, after": seeds(10, 10),
+		" for each of 80 seeds (setting 1), 10 seeds (settings 2 to 4), so that only settings with as many seeds compare, ": seeds(80, 10, 10, 10),
+		" for each of 40 seeds (settings 1 to 2), 20 seeds (setting 3), so that ":                                           seeds(40, 40, 20),
+	} {
+		var text strings.Builder
+		if err := (&Report{Proposals: all}).WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+}

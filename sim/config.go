@@ -20,11 +20,12 @@ type Config struct {
 	Rows      []data.Subset  // the records that each client holds
 	Partition data.Partition // how the records were divided, and so whether clients share records
 	// Mechanism is the mechanism of every client: sampling, batch sizes, clipping and noise. Its DatasetSize is the
-	// number of records of each client.
+	// number of records of each client, unless Own has others.
 	Mechanism dp.Mechanism
-	// Own has a separate mechanism for each client. If it is nil, all clients have Mechanism. The elements of Own may
-	// differ from Mechanism in clipping norm, noise and constant batch sizes (dp.ConstantSizes). Sampling, adjacency,
-	// the field Exact (exact noise), and batch sizes that change from round to round must be those of Mechanism.
+	// Own has a separate mechanism for each client, for example because clients hold different numbers of records. If it
+	// is nil, all clients have Mechanism. The elements of Own may differ from Mechanism in number of records, clipping
+	// norm, noise and constant batch sizes (dp.ConstantSizes). Sampling, adjacency, the field Exact (exact noise), and
+	// batch sizes that change from round to round must be those of Mechanism.
 	//
 	// A client c with larger batches has fewer rounds T_c, see RunOf. Mechanism must have the batch sizes of a client
 	// with the most rounds, T. So that all clients are equally far with their training, the permissible delay (Delay)

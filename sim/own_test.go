@@ -197,3 +197,21 @@ func TestOwnMechanismsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// Clients may hold different numbers of records: the ledger of each has its own number, and so its own sample rate.
+func TestOwnNumberOfRecordsIsAccounted(t *testing.T) {
+	cfg := small(t, ownNoise(1, 1, 1, 1))
+	n := cfg.Own[0].DatasetSize - 1
+	cfg.Rows[0].Rows = cfg.Rows[0].Rows[:n]
+	if err := cfg.Validate(); err == nil {
+		t.Error("a client has fewer records than its mechanism accounts for")
+	}
+	cfg.Own[0].DatasetSize = n
+	for client, ledger := range runVirtual(t, cfg, Perf{}).Ledgers {
+		for _, e := range ledger.Events() {
+			if want := cfg.Rows[client].Len(); e.DatasetSize != want || want == n != (client == 0) {
+				t.Errorf("client %d holds %d records, its ledger has %+v", client, want, e)
+			}
+		}
+	}
+}

@@ -210,13 +210,13 @@ func (j judged) text() string {
 	return "not defined, because all targets are equal or at the same bound,"
 }
 
-// writeText writes the baseline and the other metrics.
-func (j judged) writeText(b *strings.Builder) {
+// writeText writes the baseline and the other metrics of a model of the spec.
+func (j judged) writeText(b *strings.Builder, s Spec) {
 	switch {
 	case j.regression != nil:
 		j.regression.writeText(b)
 	case j.judgement != nil:
-		j.judgement.writeText(b)
+		j.judgement.writeText(b, s)
 	}
 }
 
@@ -239,16 +239,27 @@ func (p *Prepared) judgement(params []float32) judged {
 		ClassMetrics: ClassMetricsOf(*e, classNames(p.Test.Data))}, nil}
 }
 
-// MajorityWarning is the warning that reports print about a classifier whose accuracy is no better than that of
+// MajorityWarning begins the warning that reports print about a classifier whose accuracy is no better than that of
 // always predicting the most frequent class.
-const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing; a larger ε, " +
-	"more records or columns of similar size can help, and --class-weights if a class is rare"
+const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing; "
+
+// majorityWarning returns the whole warning, with advice that applies to trainings of the spec.
+func (s Spec) majorityWarning() string {
+	helps := "more records or columns of similar size (--normalise) can help"
+	if s.NoiseMultiplier > 0 {
+		helps = "a larger ε, " + helps
+	}
+	if s.ClassWeights != "" {
+		return MajorityWarning + helps + "; class weights can lower the accuracy, so compare other metrics"
+	}
+	return MajorityWarning + helps + ", and --class-weights if a class is rare"
+}
 
 // BaselineWarning returns the text to print if a model is no better than the baseline (see [Prepared.Baseline]). It
-// does not check whether that is so. The text depends on Spec.Metric and on whether the model is one of regression.
+// does not check whether that is so. The text depends on Spec.Metric, and its advice on the other settings.
 func (s Spec) BaselineWarning() string {
 	if s.IsAccuracy() {
-		return MajorityWarning
+		return s.majorityWarning()
 	}
 	if IsRegression(s.Model) {
 		return RegressionWarning
@@ -257,10 +268,10 @@ func (s Spec) BaselineWarning() string {
 }
 
 // writeText writes the baseline, a warning if the model is not better, and the other metrics.
-func (j Judgement) writeText(b *strings.Builder) {
+func (j Judgement) writeText(b *strings.Builder, s Spec) {
 	fmt.Fprintf(b, "baseline        %.4f by always predicting the most frequent class\n", j.MajorityShare)
 	if !j.BeatsMajority {
-		fmt.Fprintf(b, "WARNING         %s\n", MajorityWarning)
+		fmt.Fprintf(b, "WARNING         %s\n", s.majorityWarning())
 	}
 	j.ClassMetrics.writeText(b)
 }

@@ -69,3 +69,22 @@ func TestAccuracyStandsBesideTheMajority(t *testing.T) {
 		}
 	}
 }
+
+// The warning advises only what the training does not have: noise that can be less, or class weights.
+func TestBaselineWarningAdvisesWhatApplies(t *testing.T) {
+	plain := DefaultSpec()
+	silent := plain
+	silent.NoiseMultiplier = 0
+	weighted := plain
+	weighted.ClassWeights = "1:9"
+	for _, c := range []struct {
+		spec           Spec
+		noise, weights bool
+	}{{plain, true, true}, {silent, false, true}, {weighted, true, false}} {
+		got := c.spec.BaselineWarning()
+		if !strings.HasPrefix(got, MajorityWarning) || strings.Contains(got, "a larger ε") != c.noise ||
+			strings.Contains(got, "--class-weights") != c.weights {
+			t.Errorf("σ = %v, weights %q: %s", c.spec.NoiseMultiplier, c.spec.ClassWeights, got)
+		}
+	}
+}

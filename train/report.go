@@ -171,7 +171,11 @@ func (p *Prepared) releaseNotes(ledgers []dp.Ledger) []string {
 	if !p.Config.Partition.Disjoint() || !slices.ContainsFunc(ledgers, other) {
 		return nil
 	}
-	return []string{"clients ran rounds of different sizes. The releases listed for composition are at least as large " +
+	if claim.Released(ledgers, false) == nil {
+		return []string{"clients ran rounds that no common list covers, so no releases are listed for composition: each client's " +
+			"own report has its own"}
+	}
+	return []string{"clients ran rounds of different sample rates. The releases listed for composition are at least as large " +
 		"as any client's, so a record pays at most their ε, and maybe less"}
 }
 
@@ -233,13 +237,13 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "WARNING         %s\n", r.RowsWarning)
 	}
 	r.Metric.writeText(&b)
-	j.writeText(&b)
+	j.writeText(&b, r.Spec)
 	if a := r.Averaged; a != nil {
 		j := judged{a.Accuracy, a.Judgement, a.Regression}
 		fmt.Fprintf(&b, "averaged        %s by %s, of %d broadcasts; sha256 %s, norm %.4g\n",
 			j.text(), a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm)
 		a.Metric.writeText(&b)
-		j.writeText(&b)
+		j.writeText(&b, r.Spec)
 	}
 	fmt.Fprintf(&b, `rounds          %s
 %scomputations    %s, %d left over

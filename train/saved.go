@@ -150,6 +150,16 @@ type Saved struct {
 	model  models.Model
 }
 
+// Attach gives a report that was read from JSON its model, for [Report.Save]. It is an error if params are not the
+// parameters that the report states (ParamsSHA256).
+func (r *Report) Attach(params []float32) error {
+	if got := (&sim.Result{Params: params}).ParamsSHA256(); got != r.ParamsSHA256 {
+		return fmt.Errorf("the model has the digest %s, its report %s", got, r.ParamsSHA256)
+	}
+	r.params = params
+	return nil
+}
+
 // Save writes the trained model to the file path, which [OpenModel] reads. The model is the averaged one if
 // Spec.Average asks for one, and otherwise the last global model. in describes the records that the model takes, see
 // [NewInputs]. If Save returns an error, it has written nothing.

@@ -117,7 +117,7 @@ func ParseColumns(text string) (*Columns, error) {
 	c := &Columns{text: text, kinds: map[string]column{}}
 	var errs []error
 	for {
-		row, err := r.Read()
+		row, err := next(r, header)
 		if errors.Is(err, io.EOF) {
 			return c, errors.Join(errs...)
 		}

@@ -193,7 +193,7 @@ func TestColumnsThatDoNotFit(t *testing.T) {
 		"column,kind,values\nage,number,7|NA| NA\n":           `each once`,
 		"column,kind,values\nage,number,NaN\nb,number,1e99\n": `line 3: values "1e99"`,
 		"column,kind\nid,ignored\n":                           "must be column,kind,values",
-		"column,kind,values\nid,ignored\n":                    "wrong number of fields",
+		"column,kind,values\nid,ignored\n":                    "line 2 has 2 fields, must have 3: column,kind,values; a field with a ',' in it needs double quotes",
 	} {
 		if _, err := ParseColumns(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)

@@ -130,7 +130,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 			errs = append(errs, fmt.Errorf("errors in %d lines: the rest was not read", maxFaults))
 			break
 		}
-		row, err := r.Read()
+		row, err := next(r, header)
 		if errors.Is(err, io.EOF) {
 			break
 		}

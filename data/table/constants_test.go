@@ -58,7 +58,7 @@ func TestReadConstants(t *testing.T) {
 		"column,low,high\nwidth,1,1\n":                        "line 2: column \"width\": \"1\" and \"1\", must be finite",
 		"column,low,high\nwidth,NaN,1\n":                      "line 2: column \"width\": \"NaN\" and \"1\", must be finite",
 		"column,mean,deviation\nwidth,1,0\n":                  "line 2: column \"width\": \"1\" and \"0\", must be finite",
-		"column,mean,deviation\nwidth,1\n":                    "wrong number of fields",
+		"column,mean,deviation\nwidth,1\n":                    "line 2 has 2 fields, must have 3: column,mean,deviation",
 		"column,low,high\nwidth,0,1\nwidth,0,1\nlength,0,1\n": `line 3: column "width" occurs twice`,
 	} {
 		_, err := ReadConstants(written(t, "c.csv", text), d, nil)

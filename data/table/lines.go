@@ -259,6 +259,17 @@ func headed(text string) (*csv.Reader, []string, error) {
 	return r, header, err
 }
 
+// next returns the next row of a file that [headed] began to read.
+func next(r *csv.Reader, header []string) ([]string, error) {
+	row, err := r.Read()
+	if errors.Is(err, csv.ErrFieldCount) {
+		line, _ := r.FieldPos(0)
+		return nil, fmt.Errorf("line %d has %d fields, must have %d: %s; a field with a %q in it needs "+
+			"double quotes", line, len(row), len(header), strings.Join(header, string(r.Comma)), r.Comma)
+	}
+	return row, err
+}
+
 // validHeader returns an error if a name is not UTF-8.
 func (p *parser) validHeader() error {
 	for i, name := range p.fields {

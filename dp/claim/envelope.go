@@ -3,6 +3,7 @@ package claim
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"proactivedp/dp"
@@ -37,10 +38,10 @@ func sorted(events []dp.Event) []dp.Event {
 	return l.Events()
 }
 
-// envelope returns a history that costs at least as much as each of the given histories: its j-th
-// largest sample is the maximum of their j-th largest samples. The events must be sorted. It
-// returns false if the histories differ in more than sample sizes, or if they are for persons with several
-// records: the argument below is for one record.
+// envelope returns a history that costs at least as much as each of the given histories: its j-th round has the largest
+// sample rate of their j-th rounds. If the events are sorted, the bound is tighter. It returns false if the histories
+// differ in more than sample sizes and numbers of records, or if their rates differ and they are for persons with
+// several records: the argument below is for one record.
 //
 // This holds for the dominating pairs of the rounds, which accountants compose. It does not hold
 // for the mechanisms, because a sum over a smaller sample is no function of a sum over a larger
@@ -57,13 +58,13 @@ func envelope(kinds []history) ([]dp.Event, bool) {
 		var merged dp.Ledger
 		a, b := slices.Clone(most), slices.Clone(r.events)
 		for len(a) > 0 && len(b) > 0 {
-			larger, count := a[0], min(a[0].Count, b[0].Count)
-			larger.SampleSize = max(a[0].SampleSize, b[0].SampleSize)
-			larger.Count = count
-			if !larger.Alike(b[0]) || larger.Group > 1 && a[0].SampleSize != b[0].SampleSize {
+			count := min(a[0].Count, b[0].Count)
+			more, ok := larger(a[0], b[0])
+			if !ok {
 				return nil, false
 			}
-			merged.Record(larger)
+			more.Count = count
+			merged.Record(more)
 			a, b = drop(a, count), drop(b, count)
 		}
 		for _, e := range slices.Concat(a, b) { // the remaining events of the longer list
@@ -72,6 +73,20 @@ func envelope(kinds []history) ([]dp.Event, bool) {
 		most = merged.Events()
 	}
 	return most, true
+}
+
+// larger returns the event with the larger sample rate, and whether envelope covers both.
+func larger(a, b dp.Event) (more dp.Event, ok bool) {
+	like := a
+	if a.Rate == 0 && a.Truncated == 0 { // the number of records counts only through the rate
+		like.DatasetSize = b.DatasetSize
+	}
+	hi, lo := bits.Mul64(uint64(a.SampleSize), uint64(b.DatasetSize))
+	hiB, loB := bits.Mul64(uint64(b.SampleSize), uint64(a.DatasetSize))
+	if more = a; hi < hiB || hi == hiB && lo < loB {
+		more = b
+	}
+	return more, like.Alike(b) && (a.Group <= 1 || hi == hiB && lo == loB)
 }
 
 // drop removes the given number of rounds, at most those of the first event, from the front.

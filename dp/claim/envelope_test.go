@@ -40,6 +40,34 @@ func TestEnvelopeIsAboveEveryClient(t *testing.T) {
 	}
 }
 
+// Clients that hold different numbers of records have the list of the largest sample rate, not of the largest sample.
+func TestEnvelopeHasTheLargestRate(t *testing.T) {
+	small, large := poisson(300, 30, 5), poisson(10_000, 60, 5)
+	var ledgers []dp.Ledger
+	for _, m := range []dp.Mechanism{small, large} {
+		ledgers = append(ledgers, ledger(m, 40))
+	}
+	all := Released(ledgers, false)
+	if len(all) != 1 || all[0].SampleRate() != 0.1 || all[0].Count != 40 {
+		t.Errorf("%+v, want 40 rounds at the rate 0.1 of the client with 300 records", all)
+	}
+	for i := range ledgers {
+		events := ledgers[i].Events()
+		events[0].Group = 2
+		var l dp.Ledger
+		l.Record(events[0])
+		ledgers[i] = l
+	}
+	if all := Released(ledgers, false); all != nil {
+		t.Errorf("%+v for persons, the argument is for one record", all)
+	}
+	exact, cut := event(30, 300, 1, 2), event(60, 10_000, 1, 2)
+	exact.Truncated, cut.Truncated = 50, 50
+	if _, ok := larger(exact, cut); ok {
+		t.Error("the probability that a batch is cut depends on the number of records, too")
+	}
+}
+
 // Clients with the same rounds, in any order, share one history.
 func TestEqualHistoriesAreOne(t *testing.T) {
 	a, b := event(1, 10, 3, 2), event(5, 10, 1, 2)

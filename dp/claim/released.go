@@ -18,8 +18,8 @@ import (
 //
 // Released returns nil if the ledgers have no rounds, and also if it cannot make such a list, in these cases:
 //
-//   - clients that hold separate records have different mechanisms;
-//   - clients that hold separate records have different batch sizes, and the guarantee protects persons with several
+//   - clients that hold separate records have mechanisms that differ in more than batch sizes and numbers of records;
+//   - clients that hold separate records have different sample rates, and the guarantee protects persons with several
 //     records (see dp.Event.Group);
 //   - more than 10,000 clients share their records and have equal rounds of random allocation or shuffled batches.
 //     Such rounds must be listed for each client, except whole epochs that are each drawn anew (see [dp.Times]).

@@ -70,6 +70,8 @@ type Release struct {
 	// Holders is the number of clients that hold each record. Each of them runs the rounds of Event and More, and a
 	// record pays for all of them. 0 means 1.
 	Holders int
+	// Clients is the number of clients of a federation, for the format [Flower]. 0 and 1 mean that it is not known.
+	Clients int
 	// Notes are warnings about the rounds, such as those of a plan.History, for example about data that ε does not
 	// cover. [Write] copies them into the Python code or LaTeX text that it writes, next to the statement about ε.
 	Notes []string
@@ -95,7 +97,7 @@ func OfPlan(p *plan.Plan) (Release, error) {
 		holders = max(p.Clients, 1)
 	}
 	e.Count = p.Run.Rounds
-	r := Release{Event: e, Bound: *p.PerRecord, Holders: holders}
+	r := Release{Event: e, Bound: *p.PerRecord, Holders: holders, Clients: p.Clients}
 	return r, r.check()
 }
 

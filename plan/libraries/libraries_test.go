@@ -86,7 +86,15 @@ func TestCodeSaysWhatItRuns(t *testing.T) {
 // than a plan for three says.
 func TestFlowerRunsTheClientsOfThePlan(t *testing.T) {
 	shared := releases(t)["shared"]
-	shared.Holders = 3
+	shared.Holders, shared.Clients = 3, 3
+	disjoint, err := plan.Solve(t.Context(), plan.Request{N: 1000, Epochs: 2, SampleSize: 50, Epsilon: 3, Delta: 1e-5, Clients: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	many, err := OfPlan(disjoint)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		r    Release
 		want []string
@@ -94,6 +102,7 @@ func TestFlowerRunsTheClientsOfThePlan(t *testing.T) {
 		"shared": {shared, []string{"\nCLIENTS = 3  # all of them hold the same records\n", "that 3 clients hold"}},
 		"one": {releases(t)["closed"],
 			[]string{"\nCLIENTS = 5  # ", "no record in common", "that ONE client holds"}},
+		"disjoint": {many, []string{"\nCLIENTS = 20  # with no record in common\n", "that ONE client holds"}},
 	} {
 		code, err := Write(Flower, c.r)
 		if err != nil {

@@ -375,11 +375,14 @@ func (r Release) constants(w *strings.Builder, rates []float64, used func(name s
 // clients writes the number of clients. If several clients hold each record, it is exactly their
 // number, because the bound counts no others.
 func (r Release) clients(w *strings.Builder) {
-	if r.Holders > 1 {
+	switch {
+	case r.Holders > 1:
 		fmt.Fprintf(w, "CLIENTS = %d  # all of them hold the same records\n", r.Holders)
-		return
+	case r.Clients > 1:
+		fmt.Fprintf(w, "CLIENTS = %d  # with no record in common\n", r.Clients)
+	default:
+		fmt.Fprintln(w, "CLIENTS = 5  # as many as you have, with no record in common")
 	}
-	fmt.Fprintln(w, "CLIENTS = 5  # as many as you have, with no record in common")
 }
 
 // escaped escapes text for a docstring. Names of roots, and notes, may contain anything.

@@ -58,7 +58,7 @@ func (s *ServeFlags) Check(cmd *cobra.Command) error {
 		errs = append(errs, errors.New("--dir is missing: the folder that the run is kept in"))
 	}
 	errs = append(errs, cli.RefuseWith(cmd, cli.FlagGiven(cmd, "listen", "broker"), "runner", "checkpoint", "resume",
-		"trace", "seed-from-os", "average", "workers", "save"))
+		"trace", "seed-from-os", "average", "workers"))
 	if s.url != "" {
 		errs = append(errs, cli.RefuseWith(cmd, "broker", "keys", "sync"))
 	} else {
@@ -92,35 +92,31 @@ func (s *ServeFlags) engine() error {
 	return errors.Join(wrong, err)
 }
 
-// Run serves the training p until its end and prints its report. Check must have accepted the flags.
-func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared) (err error) {
+// Run serves the training p until its end and returns its report. Check must have accepted the flags.
+func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared) (_ *cluster.Report, err error) {
 	log, done, err := s.log(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	o := s.options
 	o.Prepared, o.Dir, o.Engine.Key, o.Creds, o.Log = p, s.dir, s.key, s.creds, log
 	if err := o.Validate(); err != nil {
-		return cli.Usage(err)
+		return nil, cli.Usage(err)
 	}
 	if s.scrape != "" {
 		m, err := cluster.ServeMetrics(s.scrape)
 		if _, taken := errors.AsType[*net.OpError](err); taken {
-			return err
+			return nil, err
 		}
 		if err != nil {
-			return cli.Usage(err)
+			return nil, cli.Usage(err)
 		}
 		defer m.Close()
 		o.Watch = m.Watch
 	}
 	defer collectEarly(p)()
-	r, err := cluster.Serve(cmd.Context(), o)
-	if err != nil {
-		return err
-	}
-	return cli.Report(cmd, r)
+	return cluster.Serve(cmd.Context(), o)
 }
 
 // Most of a server's garbage is messages. They are large, but have no pointers, so collecting them

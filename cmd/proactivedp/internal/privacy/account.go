@@ -112,8 +112,11 @@ func printAnswers(w io.Writer, answers []answer.Accounting, q answer.AccountQues
 		given, sought = "ε = "+decimal.Exactly(*q.Epsilon), "δ"
 	}
 	fmt.Fprintln(w, claim.Noted(claim.Line(sharpest(answers, q).Bound, q.Events...), q.Notes))
-	fmt.Fprintf(w, "--statement prints the statement in full.\n\n%s at %s by every accountant that covers the rounds\n\n",
-		sought, given)
+	by := "every accountant that covers the rounds"
+	if len(answers) == 1 {
+		by = answers[0].Bound.Accountant + " (others: --accountant all)"
+	}
+	fmt.Fprintf(w, "--statement prints the statement in full.\n\n%s at %s by %s\n\n", sought, given, by)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "accountant\tkind\t%s ≥\t%s\t%s ≤\tseconds\n", sought, sought, sought)
 	listed := func(a answer.Accounting) bool { return a.Reason == "" || q.Accountant == answer.AllAccountants }

@@ -1,9 +1,11 @@
 package privacy
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,6 +15,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/internal/bounded"
 	"proactivedp/plan"
+	"proactivedp/train"
 )
 
 // newRounds returns the help on the files that historyFlags reads.
@@ -40,10 +43,11 @@ An element may also be a release that is not training, under the same adjacency:
 with "count" if there are several. They may also be alone in a file. pld composes all of
 these but zcdp, with or without rounds, and rdp all of them.
 
-The output of train --json and plan --json is such a file too. It names the seed and the
-run that draw its noise. Several files are composed. Two releases of one run share their
-noise and are refused. Two files with the same rounds that name no run are refused too,
-unless --independent says that they are two releases.
+The output of train --json and plan --json is such a file too, and so is a model that
+--save wrote. It names the seed and the run that draw its noise. Several files are
+composed. Two releases of one run share their noise and are refused. Two files with the
+same rounds that name no run are refused too, unless --independent says that they are two
+releases.
 
 Files of other libraries are read too: the state of an Opacus accountant as JSON
 ({"history": [[σ, q, steps], ...], "mechanism": "rdp"}), or a DpEvent of dp_accounting as
@@ -129,6 +133,11 @@ func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency
 		return plan.History{}, cli.Usage(fmt.Errorf("--%s = \"\", must name a file", flag))
 	}
 	text, err := bounded.File(path, plan.MaxEventsBytes)
+	if err != nil || !utf8.Valid(text) { // a model is no text, and may be larger
+		if m, wrong := train.OpenModel(path); wrong == nil {
+			text, err = json.Marshal(m)
+		}
+	}
 	if err != nil {
 		return plan.History{}, cli.Usage(fmt.Errorf("--%s: %w", flag, err))
 	}

@@ -146,11 +146,15 @@ func (f *planFlags) add(cmd *cobra.Command) {
 func (f *planFlags) common(cmd *cobra.Command) error {
 	err := cli.RefuseZeros(cmd, "epochs", "batch-size", "steps", "noise-multiplier", "target-epsilon", "delta", "theta", "clients",
 		"accuracy", "points", "batches", "group")
-	if !cli.AnyChanged(cmd, "epochs", "batch-size", "batches", "steps") {
-		f.req.Epochs = defaultEpochs
-	}
 	if len(f.sizes) == 1 {
 		f.req.SampleSize, f.sizes = f.sizes[0], nil
+	}
+	// Instead of a 0, which is reported, a valid value takes part in the other checks.
+	if f.req.Epochs == 0 && f.req.SampleSize == 0 && len(f.sizes) == 0 && f.req.Batches == 0 && f.req.Rounds == 0 {
+		f.req.Epochs = defaultEpochs
+	}
+	if cli.AnyChanged(cmd, "noise-multiplier", "target-epsilon") && f.req.Sigma == 0 && f.req.Epsilon == 0 {
+		f.req.Epsilon = 1
 	}
 	var methodErr error
 	f.req.Method, methodErr = plan.ParseMethod(f.method)

@@ -23,7 +23,7 @@ func newExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export MODEL",
 		Short: "Write a model for other programs",
-		Long: `Write a model that train --save or auto --save wrote. --format names the format, or the
+		Long: `Write a model that train, auto or host --save wrote. --format names the format, or the
 ending of --out does: npz (NumPy) and safetensors have the weights as float32 arrays; onnx
 has the whole computation, from float64 columns to probabilities, for models of rows. The
 layers, how records are prepared, the labels and the privacy are written next to it, to a

@@ -80,7 +80,7 @@ func newPredict() *cobra.Command {
 	var f predictFlags
 	cmd := &cobra.Command{
 		Use:   "predict MODEL",
-		Short: "Label records with a model that train --save or auto --save wrote",
+		Short: "Label records with a model that train, auto or host --save wrote",
 		Long: `Label the rows of a file or of a named data set with a trained model. The model's file
 holds the columns, their scaling and the labels. Data that do not fit are refused. If the
 records have labels, accuracy, balanced accuracy, F1, AUC, log loss and the results of each

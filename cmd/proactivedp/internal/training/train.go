@@ -120,7 +120,9 @@ continues. Beyond 127.0.0.1 a broker needs TLS and credentials, see proactivedp 
 	}
 	f.serve.Add(cmd)
 	f.add(cmd)
-	hide(cmd, "runner", "seed-from-os", "bounds", "at-most") // using them prints an error
+	f.save.add(cmd)
+	cmd.Flags().Lookup("save").Usage = "write the trained model to this `file`, for predict" // there is no average
+	hide(cmd, "runner", "seed-from-os", "bounds", "at-most")                                 // using them prints an error
 	return cmd
 }
 
@@ -173,9 +175,21 @@ func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
 	case f.curve.given:
 		return f.curve.run(cmd, p, &f.from, &f.where, f.perf)
 	case f.serve.Asked():
-		return f.serve.Run(cmd, p)
+		return f.host(cmd, p)
 	}
 	return f.report(cmd, p, nil)
+}
+
+// host serves the training, and prints the report and writes the model at its end.
+func (f *trainFlags) host(cmd *cobra.Command, p *train.Prepared) error {
+	if err := f.save.check(); err != nil {
+		return err
+	}
+	r, err := f.serve.Run(cmd, p)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.save.write(r, p.Read(), &f.where.Own), cli.Report(cmd, r))
 }
 
 // fill completes the setting before any data are read, and returns an error for what is wrong with
@@ -183,8 +197,16 @@ func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
 func (f *trainFlags) fill(cmd *cobra.Command) error {
 	spec := &f.train.Spec
 	usual := f.from.usual
-	if f.from.setting == nil && !f.serve.Asked() {
+	if f.from.setting == nil {
 		usual = cli.OwnUsual(usual)
+	}
+	if f.serve.Asked() { // one process serves no single client
+		own := usual
+		usual = func(model, dataset string) train.Spec {
+			s := own(model, dataset)
+			s.Clients = f.from.usual(model, dataset).Clients
+			return s
+		}
 	}
 	if err := f.train.Fill(cmd, regression(cmd, usual)); err != nil {
 		return err
@@ -248,7 +270,7 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 // prepareOn returns the run on a source with its noise. The features of images are computed once.
 func (f *trainFlags) prepareOn(cmd *cobra.Command, source *train.Source, root *rng.Root) (*train.Prepared, error) {
 	spec := f.train.Spec
-	own := cli.OwnFile(spec.Data) && !f.serve.Asked()
+	own := cli.OwnFile(spec.Data)
 	if f.allocates() && f.from.setting == nil {
 		if err := f.allocate(cmd, source, root); err != nil {
 			return nil, cli.Usage(err)
