@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	testkit.RunInMemory(m)
 }
 
 // wide is drawn with more features, that no row has: a longer model.

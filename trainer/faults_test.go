@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "the program was not killed:", err)
 		os.Exit(3)
 	}
-	os.Exit(m.Run())
+	testkit.RunInMemory(m)
 }
 
 // trainerWith returns a trainer whose script has a fault. It does not read the test binary, as New does.

@@ -20,6 +20,7 @@ import (
 	"proactivedp/cluster/broker"
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/internal/testkit"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -54,7 +55,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	testkit.RunInMemory(m)
 }
 
 func drawn() *data.Dataset { return synth.OneHot(rng.New(3), 400) }

@@ -1,0 +1,9 @@
+package journal_test
+
+import (
+	"testing"
+
+	"proactivedp/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.RunInMemory(m) }

@@ -1,0 +1,9 @@
+package train
+
+import (
+	"testing"
+
+	"proactivedp/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.RunInMemory(m) }
