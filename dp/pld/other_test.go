@@ -252,6 +252,8 @@ func TestReleasesWithoutTraining(t *testing.T) {
 func TestOtherReleasesThatAreRefused(t *testing.T) {
 	group := event(0.01, 1, 500)
 	group.Group = 3
+	pair := group
+	pair.Group = 2
 	replaced := otherRelease(dp.LaplaceNoise, 2, 0, 1)
 	replaced.Adjacency = dp.ReplaceOne
 	var many []dp.Event
@@ -259,7 +261,8 @@ func TestOtherReleasesThatAreRefused(t *testing.T) {
 		many = append(many, otherRelease(dp.LaplaceNoise, float64(1+i), 0, 1))
 	}
 	for want, events := range map[string][]dp.Event{
-		"group = 3 of the rounds":                     {group, otherRelease(dp.LaplaceNoise, 2, 0, 1)},
+		"group = 2 of the rounds":                     {pair, otherRelease(dp.LaplaceNoise, 2, 0, 1)},
+		"event 2: mechanism laplace: adja":            {otherRelease(dp.LaplaceNoise, 2, 0, 1), event(0.01, 1, 500), replaced},
 		"event 1: mechanism laplace: adja":            {event(0.01, 1, 500), replaced},
 		"event 1: noise multiplier = 1e-09":           {otherRelease(dp.LaplaceNoise, 2, 0, 1), event(0.01, 1e-9, 500)},
 		"event 2: group = 3, must be 0 as in event 1": {otherRelease(dp.LaplaceNoise, 2, 0, 1), event(0.01, 1, 500), group},
