@@ -138,6 +138,10 @@ func TestChooseForPersons(t *testing.T) {
 	if err := p.KeepsTarget(t.Context()); err != nil {
 		t.Error(err)
 	}
+	p.Spec.TargetEpsilon = 1.99 // the accountant has no lower end for persons here, so the upper one decides
+	if err := p.KeepsTarget(t.Context()); err == nil || !strings.Contains(err.Error(), "costs a person up to ε = ") {
+		t.Errorf("a target of 1.99 after a calibration for 2: %v", err)
+	}
 }
 
 func TestPersonsAreRefusedWhereTheyAreNotCovered(t *testing.T) {
