@@ -125,6 +125,8 @@ func TestReportLine(t *testing.T) {
 		{func(r *Report) { r.Noise, r.Simulation = []rng.Name{{Root: "seed:1"}}, true }, "SIMULATION", "WEAK"},
 		{func(r *Report) { r.PerClient.DatasetSize = 100_001 }, "; WEAK: δ is not below 1/N, 1e-07 or less", "SIMULATION"},
 		{func(r *Report) { r.PerClient.DatasetSize = 99_999 }, "", "WEAK"},
+		{func(r *Report) { r.Sampling = dp.FixedSize }, "fixed-size sampling", "WEAK"},
+		{func(r *Report) { r.Sampling = dp.Allocation }, "random allocation", "WEAK"},
 		{func(r *Report) { r.Group = 1 }, "for a person with one record (", "up to"},
 		{func(r *Report) { r.Group = 2 }, "for a person with up to 2 records (", "for a record"},
 	} {
@@ -136,7 +138,8 @@ func TestReportLine(t *testing.T) {
 		}
 		var text strings.Builder
 		err := r.WriteStatement(&text)
-		if err != nil || strings.Contains(text.String(), "SIMULATION") != r.Simulation || strings.Contains(text.String(), "own, uniformly") {
+		if err != nil || strings.Contains(text.String(), "SIMULATION") != r.Simulation ||
+			strings.Contains(text.String(), "on its own, uniformly") != (r.Sampling == dp.Allocation) {
 			t.Errorf("%v\n%s", err, &text)
 		}
 	}

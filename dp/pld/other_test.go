@@ -85,9 +85,11 @@ func TestGaussianReleases(t *testing.T) {
 	whole.Sampling, whole.Adjacency = dp.FixedSize, dp.ReplaceOne
 	gaussian := otherRelease(dp.GaussianNoise, 4, 0, 3)
 	gaussian.Adjacency = dp.ReplaceOne
-	poisson := event(0.05, 1.5, 20)
+	poisson, replaced, full := event(0.05, 1.5, 20), event(0.05, 1.5, 20), event(1, 8, 3)
+	replaced.Adjacency, full.Adjacency = dp.ReplaceOne, dp.ReplaceOne
 	for i, c := range [][2][]dp.Event{
 		{{fixed, gaussian}, {fixed, whole}},
+		{{replaced, gaussian}, {replaced, full}},
 		{{poisson, otherRelease(dp.GaussianNoise, 4, 0, 3)}, {poisson, event(1, 4, 3)}},
 		{{otherRelease(dp.GaussianNoise, 4, 0, 3), poisson}, {poisson, event(1, 4, 3)}},
 	} {
