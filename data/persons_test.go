@@ -150,7 +150,7 @@ func TestPersonsAreNotTornApart(t *testing.T) {
 	}
 	d.Train = d.Len() - 1
 	for _, first := range []int{0, d.Train - 1} {
-		d.Person[first] = PersonOf("in both")
+		d.Person[first] = PersonOf(fmt.Sprint("in both, from row ", first))
 		d.Person[d.Train] = d.Person[first]
 		if _, _, err := SplitByRecord(d, root); err == nil || !strings.Contains(err.Error(), "known persons") {
 			t.Errorf("the person of row %d in both files: %v", first, err)

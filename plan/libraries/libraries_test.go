@@ -267,7 +267,7 @@ func TestReleasesWithoutCode(t *testing.T) {
 		"shuffled batches of 2 clients that hold a record":   {Event: shuffled, Holders: 2, Bound: dp.Bound{Kind: dp.Upper, Sampling: dp.Shuffle, Adjacency: dp.ZeroOut}},
 		"rounds of each of 2 holders, must be at most 2^63-": {Event: most, Holders: 2, Bound: upper},
 	} {
-		if _, err := Write(LaTeX, r); err == nil || !strings.Contains(err.Error(), want) {
+		if err := r.check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, must say %q", r, err, want)
 		}
 	}
