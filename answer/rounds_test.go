@@ -22,6 +22,7 @@ func TestColumnsOfRounds(t *testing.T) {
 		"sample_rate,count":                               "no column noise_multiplier",
 		"noise_multiplier,sample_rate":                    "no column count",
 		"sigma,sample_rate,noise_multiplier,count":        `column "noise_multiplier" is there twice`,
+		"noise_multiplier,sample_rate,sigma,count":        `column "noise_multiplier" is there twice`,
 	} {
 		row := strings.Repeat(",1", strings.Count(header, ","))
 		_, err := parseEvents([]byte(header+"\n1"+row+"\n"), dp.Poisson, dp.AddOrRemove)
