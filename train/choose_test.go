@@ -91,30 +91,30 @@ func TestChooseDividesThePersonsEpsilon(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := p.Config.Mechanism.DatasetSize
-		want, err := plan.Solve(t.Context(), plan.Request{N: n, Epochs: UsualEpochs, Epsilon: 0.4 / float64(atMost), Delta: p.Delta})
+		want, err := plan.Solve(t.Context(), plan.Request{N: n, Epochs: UsualEpochs, Epsilon: 3 / float64(atMost), Delta: p.Delta})
 		if err != nil {
 			t.Fatal(err)
 		}
 		open := Open{SampleSize: true, GradComps: true, Noise: true}
-		spec, text, err := p.Choose(t.Context(), open, 0.4)
+		spec, text, err := p.Choose(t.Context(), open, 3)
 		if err != nil || spec.SampleSize != strconv.Itoa(want.Recommended.SampleSize) ||
 			strings.Contains(text, want.Recommended.Reason) != (atMost == 1) {
 			t.Errorf("%d records of a person: %s, %v; want s = %d", atMost, text, err, want.Recommended.SampleSize)
 		}
 		open.Eta0 = true
-		chosen, _, err := p.Choose(t.Context(), open, 0.4)
+		chosen, _, err := p.Choose(t.Context(), open, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
 		spec.Eta0 = 1
 		given, err := spec.Prepare(d, nil)
 		if err == nil {
-			given, err = given.Calibrate(t.Context(), 0.4)
+			given, err = given.Calibrate(t.Context(), 3)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, _, err := given.Choose(t.Context(), Open{Eta0: true}, 0.4); err != nil || math.Abs(again.Eta0/chosen.Eta0-1) > 2e-2 {
+		if again, _, err := given.Choose(t.Context(), Open{Eta0: true}, 3); err != nil || math.Abs(again.Eta0/chosen.Eta0-1) > 2e-2 {
 			t.Errorf("%d records of a person: η₀ = %v, with the noise that a person needs %v, %v", atMost, chosen.Eta0, again.Eta0, err)
 		}
 	}
