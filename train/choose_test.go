@@ -70,6 +70,10 @@ func TestChoose(t *testing.T) {
 	if size, _ := strconv.Atoi(spec.SampleSize); err != nil || size*50 != spec.GradComps || size != (UsualEpochs*n+25)/50 {
 		t.Errorf("50 rounds: s = %s, K = %d, error %v", spec.SampleSize, spec.GradComps, err)
 	}
+	p.Spec.SampleSize = "linear:64,1" // the first round is run, however few epochs are asked for
+	if spec, _, err = p.Choose(t.Context(), Open{GradComps: true, Epochs: 0.01}, 1); err != nil || spec.GradComps != 64 {
+		t.Errorf("0.01 epochs: K = %d, error %v", spec.GradComps, err)
+	}
 	few := Open{SampleSize: true, GradComps: true, Rounds: 2, MostSize: n - 5, Noise: true} // another seed has fewer records
 	if spec, _, err = p.Choose(t.Context(), few, 1); err != nil || spec.SampleSize != strconv.Itoa(n-5) || spec.GradComps != 2*(n-5) {
 		t.Errorf("2 rounds of at most %d records: s = %s, K = %d, error %v", n-5, spec.SampleSize, spec.GradComps, err)
