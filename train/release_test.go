@@ -217,7 +217,7 @@ func TestReleasesOfDifferentClientsAreNoted(t *testing.T) {
 			ledgers[0].Record(round)
 			ledgers[1].Record(second)
 			notes := p.releaseNotes(ledgers)
-			if noted := len(notes) == 1 && strings.Contains(notes[0], "rounds of different sizes"); noted != (disjoint && second == more) {
+			if noted := len(notes) == 1 && strings.Contains(notes[0], "rounds of different sample rates"); noted != (disjoint && second == more) {
 				t.Errorf("%s, %+v: %q", partition, second, notes)
 			}
 		}
