@@ -12,6 +12,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/gdp"
+	"proactivedp/dp/pld"
 	"proactivedp/plan"
 )
 
@@ -213,6 +214,39 @@ func FuzzJSON(f *testing.F) {
 			t.Errorf("%q: %s", question, text)
 		}
 	})
+}
+
+// The commands of a plan have every setting that is not the usual one, so that they print the same plan and its cost.
+func TestCommandsHaveEverySetting(t *testing.T) {
+	q := PlanQuestion{Accuracy: 0.5, Request: plan.Request{N: 100, Epochs: 2, SampleSize: 3, Rounds: 4, Sigma: 5, Epsilon: 6, Delta: 0.1,
+		Theta: 7, Method: plan.RDP, Adjacency: dp.ReplaceOne, Sampling: dp.Allocation, Batches: 8, Redraw: dp.Once, Group: 9, Clients: 10,
+		Shared: true, Root: "seed:1"}}
+	const all = "proactivedp plan --n 100 --epochs 2 --batch-size 3 --steps 4 --noise-multiplier 5 --target-epsilon 6 --delta 0.1 " +
+		"--theta 7 --method rdp --adjacency replace-one --sampling allocation --batches 8 --redraw once --group 9 --clients 10 --shared " +
+		"--root seed:1 --accuracy 0.5"
+	if got := strings.Join(strings.Fields(strings.ReplaceAll(q.planCommand(), "\\\n", "")), " "); got != all {
+		t.Errorf("%s\nwant %s", got, all)
+	}
+	round := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, SampleSize: 5, DatasetSize: 50, Count: 7}
+	replaced, fixed, group, allocated := round, round, round, round
+	replaced.Adjacency, group.Group = dp.ReplaceOne, 3
+	fixed.Sampling, fixed.Adjacency = dp.FixedSize, dp.ReplaceOne
+	allocated.Sampling, allocated.Redraw, allocated.Rate, allocated.SampleSize = dp.Allocation, dp.Once, 0.1, 0
+	for want, e := range map[string]dp.Event{
+		" --batch-size 5 --n 50 --steps 7 --delta 0.001":                            round,
+		" --batch-size 5 --n 50 --steps 7 --delta 0.001 --adjacency replace-one":    replaced,
+		" --batch-size 5 --n 50 --steps 7 --delta 0.001 --sampling fixed":           fixed,
+		" --batch-size 5 --n 50 --steps 7 --delta 0.001 --group 3":                  group,
+		" --batches 10 --steps 7 --delta 0.001 --sampling allocation --redraw once": allocated,
+	} {
+		for accuracy, end := range map[float64]string{0: "", pld.DefaultAccuracy: "", 1.5 * pld.DefaultAccuracy: " --accuracy 0.0015"} {
+			q := PlanQuestion{Accuracy: accuracy}
+			got := strings.Join(strings.Fields(strings.ReplaceAll(q.accountCommand(e, 0.001), "\\\n", "")), " ")
+			if want := "proactivedp account --noise-multiplier 2" + want + end; got != want {
+				t.Errorf("%s\nwant %s", got, want)
+			}
+		}
+	}
 }
 
 // The commands of a plan say what they are for, even if the plan is not feasible and there is nothing to

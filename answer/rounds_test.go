@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,8 @@ func TestColumnsOfRounds(t *testing.T) {
 		"noise_multiplier,dataset_size,count":             "no column sample_rate, nor sample_size and dataset_size",
 		"sample_rate,count":                               "no column noise_multiplier",
 		"noise_multiplier,sample_rate":                    "no column count",
+		"sigma,sample_rate,noise_multiplier,count":        `column "noise_multiplier" is there twice`,
+		"noise_multiplier,sample_rate,sigma,count":        `column "noise_multiplier" is there twice`,
 	} {
 		row := strings.Repeat(",1", strings.Count(header, ","))
 		_, err := parseEvents([]byte(header+"\n1"+row+"\n"), dp.Poisson, dp.AddOrRemove)
@@ -83,9 +86,13 @@ func TestQuestionHasAFile(t *testing.T) {
 		}
 	}
 	for file, says := range map[string]string{
-		"a model":                                "wrong: ",
-		`{"history": []}`:                        "history is empty",
-		`{"proposals": [], "frontier": []}`:      "this is what propose --json prints",
+		"a model":                           "wrong: ",
+		`{"history": []}`:                   "history is empty",
+		`{"proposals": [], "frontier": []}`: "this is what propose --json prints",
+		`{"sigma": 2, "sample_rate": 0.01, "steps": 9, "target_epsilon": 1, "delta": 1e-5, "epsilon_lower": 0.9, "epsilon_upper": 1, ` +
+			`"accountant": "pld", "kind": "interval"}`: "this is what calibrate --json prints",
+		`{"filter": {"epsilon": 1, "delta": 1e-5, "orders": [30]}, "events": [{"sigma": 8, "sample_rate": 0.01, "steps": 5}]}`: "file: events: " +
+			"a filter is recorded, so rounds may depend on earlier results",
 		"sigma,sample_rate,steps\n1.5,0.01,100x": "row 2: count",
 		"[" + strings.Repeat(`{"sigma": 1.5, "sample_rate": 0.01, "steps": 1},`, MostEvents) +
 			`{"sigma": 1.5, "sample_rate": 0.01, "steps": 1}]`: "501 events, must be from 1 to 500",
@@ -93,6 +100,11 @@ func TestQuestionHasAFile(t *testing.T) {
 		if got := ask(base("file", file)); !strings.Contains(got, says) {
 			t.Errorf("%.40s: %s, want %q", file, got, says)
 		}
+	}
+	q := AccountQuestion{File: `{"releases": [{"events": [{"sigma": 8, "sample_rate": 0.01, "steps": 5}]}], "notes": ["of the file"]}`,
+		Notes: []string{"of the question"}}
+	if err := q.read(); err != nil || !slices.Equal(q.Notes, []string{"of the question", "of the file"}) {
+		t.Errorf("%q, %v", q.Notes, err)
 	}
 	both := base("file", "x")
 	both["events"] = []map[string]any{{"noise_multiplier": 1.5, "sample_rate": 0.01, "count": 1}}

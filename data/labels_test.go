@@ -75,6 +75,9 @@ func TestParseLabels(t *testing.T) {
 			t.Errorf("%q: a label that was not given: %v", text, err)
 		}
 	}
+	if l, err := ParseLabels("0..9999"); err != nil || len(l.Names()) != MaxClasses {
+		t.Errorf("as many classes as there may be: %v", err)
+	}
 	for text, want := range map[string]string{
 		`"a,b`: "has no second double quote", `"a"b,c`: `"b" after label "a" in quotes`, `"",a`: "a label is empty",
 		"<=50K,>50K": "put a label with an equals sign in double quotes", `"a""`: "has no second double quote",
@@ -82,7 +85,7 @@ func TestParseLabels(t *testing.T) {
 		"1,1.0": "occurs twice", "no,*,*": "occurs twice", `no,"*",*`: "occurs twice", "*": "classes = 1, must be at least 2",
 		"A..c": "or two letters of one case", "Z..A": "or two letters of one case", "A..10": "FIRST..LAST",
 		"A..C,B": "occurs twice",
-		"a=0,b":  "must be all or none", "a=0,b=2": "class 1 has no label", "a=0,b=x": `class "x"`,
+		"a=0,b":  "must be all or none", "a=0,b=2": "class 1 has no label", "a=1,b=2": "class 0 has no label", "0..9999,x": "classes = 10001 or more", "a=0,b=x": `class "x"`,
 		"a=0,b=-1": `class "-1"`, "3..1": "FIRST..LAST", "1..": "FIRST..LAST", "0..99999999999": "FIRST..LAST",
 		"-9000000000000000000..9000000000000000000": "FIRST..LAST", "0..9999,10000..19999": "classes = 20000 or more",
 		"9223372036854775806..9223372036854775807": "occurs twice", // as numbers of 53 bits they are one

@@ -72,8 +72,10 @@ func TestAtMostIsOfEachPersonAlone(t *testing.T) {
 		if err := kept.CheckPersons(k); err != nil {
 			t.Error(err)
 		}
-		if k < 9 && visits(t, 40, 9, 1, "").All().CheckPersons(k) == nil {
-			t.Errorf("k = %d: persons have 9 records", k)
+		for most := 1; most <= 9; most++ {
+			if (visits(t, 40, most, 1, "").All().CheckPersons(k) == nil) != (most <= k) {
+				t.Errorf("k = %d: persons with up to %d records", k, most)
+			}
 		}
 		const gone = "person 17" // who has 9 records
 		fewer, err := visits(t, 40, 9, 3, gone).All().AtMost(k, root)
@@ -147,9 +149,12 @@ func TestPersonsAreNotTornApart(t *testing.T) {
 		t.Errorf("one person: %v", err)
 	}
 	d.Train = d.Len() - 1
-	d.Person[d.Train] = d.Person[0]
-	if _, _, err := SplitByRecord(d, root); err == nil || !strings.Contains(err.Error(), "known persons") {
-		t.Errorf("a person in both files: %v", err)
+	for _, first := range []int{0, d.Train - 1} {
+		d.Person[first] = PersonOf(fmt.Sprint("in both, from row ", first))
+		d.Person[d.Train] = d.Person[first]
+		if _, _, err := SplitByRecord(d, root); err == nil || !strings.Contains(err.Error(), "known persons") {
+			t.Errorf("the person of row %d in both files: %v", first, err)
+		}
 	}
 	d.Person[d.Train] = PersonOf("somebody else")
 	if _, _, err := SplitByRecord(d, root); err != nil {

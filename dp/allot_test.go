@@ -127,6 +127,10 @@ func TestEpochsOfAllocationAreNotMixed(t *testing.T) {
 	if run := l.Run(); run.Rounds != 2 || run.Computed != 20 {
 		t.Errorf("%+v", run)
 	}
+	m.DatasetSize, m.Group = 101, 1
+	if e := m.Event(0); e.ExpectedSize() != 11 || e.Group != 1 { // ⌈101/10⌉
+		t.Errorf("%+v: expected size %d", e, e.ExpectedSize())
+	}
 }
 
 // Settings that would make the number of rounds an epoch depend on the records, or the rounds unequal,

@@ -20,7 +20,7 @@ func mechanism(s Sampling, size, n int) Mechanism {
 // independently. Inclusion counts and the variance of the sample size are
 // tested at six standard deviations: false-alarm rate below 1e-6 in all.
 func TestPoissonSampling(t *testing.T) {
-	for _, c := range []struct{ size, n int }{{1, 50}, {26, 300}, {90, 100}, {7, 7}} {
+	for _, c := range []struct{ size, n int }{{1, 50}, {26, 300}, {90, 100}, {4, 5}, {7, 7}} {
 		m := mechanism(Poisson, c.size, c.n)
 		q := float64(c.size) / float64(c.n)
 		const rounds = 40_000
@@ -254,7 +254,7 @@ func TestParseSizesRoundTrips(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "0", "-3", "2.5", "linear:1", "linear:0,1", "poly:1,1,0", "poly:1,NaN,1", "list:",
-		"list:1,0", "cube:1", "linear:1,-1"} {
+		"list:1,0", "cube:1", "linear:1,-1", "linear:1,2,3", "poly:1,2", "poly:1,2,3,4"} {
 		if s, err := ParseSizes(text); err == nil {
 			t.Errorf("%q was accepted as %v", text, s)
 		}

@@ -36,6 +36,7 @@ func TestComposeRefusesSharedNoise(t *testing.T) {
 		{"one release of many rounds", [][]dp.Event{slices.Concat(of(whole(0), 9), of(whole(0), 9), of(seed(0, 3), 9))},
 			""},
 		{"two in one list", [][]dp.Event{of(other, 1), slices.Concat(of(seed(0, 3), 10), of(seed(0, 4), 20))}, "in release 1"},
+		{"two in the first", [][]dp.Event{slices.Concat(of(seed(0, 3), 10), of(seed(0, 4), 20))}, "in release 0"},
 		{"two clients", [][]dp.Event{of(seed(0, 0), 10), of(seed(0, 1), 10)}, ""},
 		{"two runs", [][]dp.Event{of(whole(0), 10), of(whole(1), 20), of(seed(2, 0), 20)}, ""},
 		{"two roots", [][]dp.Event{of(whole(0), 10), of(other, 20)}, ""},

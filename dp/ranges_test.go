@@ -1,6 +1,9 @@
 package dp
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // δ is the largest power of ten that is at most 1/(10N).
 func TestDefaultDelta(t *testing.T) {
@@ -10,6 +13,21 @@ func TestDefaultDelta(t *testing.T) {
 			t.Errorf("N = %d: δ = %v, want %v", n, got, want)
 		} else if n > 0 && got > 1/(10*float64(n))*(1+1e-12) {
 			t.Errorf("N = %d: δ = %v is above 1/(10N)", n, got)
+		}
+	}
+}
+
+// δ is in (0, 1), or from a given least value on. At δ = 1 every mechanism would be private.
+func TestCheckDelta(t *testing.T) {
+	for _, c := range []struct {
+		delta, least float64
+		ok           bool
+	}{
+		{1e-5, 0, true}, {1e-5, 1e-5, true}, {0.999, 0, true}, {0, 0, false}, {1, 0, false}, {1, 1e-5, false},
+		{9e-6, 1e-5, false}, {-1e-5, 0, false}, {math.NaN(), 0, false}, {math.Inf(1), 1e-5, false},
+	} {
+		if err := CheckDelta(c.delta, c.least); (err == nil) != c.ok {
+			t.Errorf("δ = %v, at least %v: %v", c.delta, c.least, err)
 		}
 	}
 }

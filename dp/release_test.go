@@ -29,6 +29,12 @@ func TestNoHonestReleaseIsLonger(t *testing.T) {
 				norm2 += float64(x) * float64(x)
 			}
 			longest = max(longest, math.Sqrt(norm2))
+			for fewer := range 2 { // of one record fewer, the sum would be too long
+				err := m.CheckRelease(u, len(sample)-fewer, rng.New(1).Stream(rng.Noise, 0, i))
+				if len(sample) > 0 && (err == nil) != (fewer == 0) {
+					t.Fatalf("%s: round %d of %d records, %d fewer: %v", sampling, i, len(sample), fewer, err)
+				}
+			}
 		}
 		if most, err := m.LargestRelease(20, params, 1e-9); err != nil || !(longest <= most) || most > 4*longest {
 			t.Errorf("%s: the longest release is %.4g, at most %.4g may be, error %v", sampling, longest, most, err)

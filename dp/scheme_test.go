@@ -53,6 +53,17 @@ func TestSchemesAreClassified(t *testing.T) {
 			t.Errorf("%q: %d, %v", unknown, scheme, err)
 		}
 	}
+	for want, e := range map[string]dp.Event{
+		"a fixed sample size reveals N":      {Sampling: dp.FixedSize, Adjacency: dp.AddOrRemove},
+		"would change other batches too":     {Sampling: dp.Shuffle, Adjacency: dp.AddOrRemove},
+		"under replace-one adjacency for":    {Sampling: dp.Poisson, Adjacency: dp.ReplaceOne, Truncated: 5},
+		"adjacency for groups of 2, must be": {Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, Truncated: 5, Group: 2},
+		"group = 2 with poisson sampling":    {Sampling: dp.Poisson, Adjacency: dp.ReplaceOne, Group: 2},
+	} {
+		if scheme, err := e.Scheme(); scheme != 0 || !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, %v, want %q", e, scheme, err, want)
+		}
+	}
 	if !math.IsNaN(dp.Scheme(0).Sensitivity()) {
 		t.Error("what is no scheme has a sensitivity")
 	}
@@ -267,6 +278,7 @@ func TestShuffledRoundsThatChangeWithinAnEpoch(t *testing.T) {
 	}{
 		{[]dp.Event{shuffled(1000, 2, 1), shuffled(0.5, 2, 2)}, true, 0},
 		{[]dp.Event{shuffled(1, 98, 49), shuffled(1, 49, 49), shuffled(1, 98, 49)}, true, 0},
+		{[]dp.Event{shuffled(1, 98, 98), shuffled(1, 49, 48), shuffled(1, 98, 98)}, true, 0},
 		{[]dp.Event{shuffled(2, 98, 980), shuffled(1, 98, 99)}, false, 2.5 + 2},
 		{[]dp.Event{shuffled(1, 98, 49), shuffled(1, 98, 50)}, false, 2},
 	} {

@@ -38,6 +38,12 @@ func TestCaptionsSayWhoHoldsARecord(t *testing.T) {
 			t.Errorf("%s of %d: %s, want %s", c.partition, c.clients, got, c.want)
 		}
 	}
+	for own, want := range map[string]bool{"": true, "my.csv": false} { // the paper states nothing about the user's data
+		s.own = own
+		if got := s.curveCaption(f, []member{{spec: s.Train}}, []claim.Report{{}}); strings.Contains(got, "the paper states") != want {
+			t.Errorf("own data %q: %s", own, got)
+		}
+	}
 }
 
 // A caption names the δ for which its ε hold.

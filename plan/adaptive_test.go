@@ -210,12 +210,29 @@ func TestReplanRefusesToChangeAFilter(t *testing.T) {
 	if p := replan(t, good, rdp.Accountant{}); p.Delta != 1e-5 || p.TargetEpsilon != 0.5 || !p.Filter.Recorded {
 		t.Errorf("%+v", p)
 	}
+	late := good // the filter was written down after the first release
+	late.Late = true
+	if p := replan(t, late, rdp.Accountant{}); p.Filter.Recorded || !p.History().Late {
+		t.Errorf("%+v", p.Filter)
+	}
+	spent := *good.Recorded // a little less than the past rounds use
+	need, err := spent.Needs(t.Context(), good.Past)
+	if spent.Epsilon = 0.99 * need; err != nil {
+		t.Fatal(err)
+	}
+	over := good
+	over.Recorded = &spent
+	if p := replan(t, over, rdp.Accountant{}); p.Feasible || !strings.Contains(p.Reason, "already") || !(p.Filter.Past < 2) {
+		t.Errorf("%v of the filter is used: %s", p.Filter.Past, p.Reason)
+	}
 	for _, tt := range []struct {
 		set  func(*NextRequest)
 		want string
 	}{
 		{func(r *NextRequest) { r.Epsilon = 0.6 }, "epsilon = 0.6, must be that of the filter, 0.5"},
 		{func(r *NextRequest) { r.Delta = 1e-4 }, "delta = 0.0001, must be that of the filter, 1e-05"},
+		{func(r *NextRequest) { r.Delta = 1e-6 }, "delta = 1e-06, must be that of the filter, 1e-05"},
+		{func(r *NextRequest) { r.Epsilon = 0.4 }, "epsilon = 0.4, must be that of the filter, 0.5"},
 		{func(r *NextRequest) { r.FixedBeforehand = true }, "must not be given as fixed beforehand"},
 		{func(r *NextRequest) { r.Recorded = &rdp.Limits{Epsilon: 0.5, Delta: 1e-5} }, "0 orders"},
 		{func(r *NextRequest) { r.Recorded = &rdp.Limits{Epsilon: 1e5, Delta: 1e-5, Orders: []float64{2}} },
@@ -254,6 +271,16 @@ func TestHistory(t *testing.T) {
 	} {
 		if _, err := p.History(t.Context(), budget); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	_, err = p.History(t.Context(), 0.01, 1000)
+	little, ok := errors.AsType[*BudgetError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	for part, enough := range map[float64]bool{0.999: false, 1.001: true} {
+		if _, err := p.History(t.Context(), part*little.Needs, 1000); (err == nil) != enough {
+			t.Errorf("%v of the ε that the run needs: %v", part, err)
 		}
 	}
 	infeasible := solve(t, Request{Method: ClosedForm, N: 50, Epochs: 5, Epsilon: 1e-3, Delta: 1e-5})

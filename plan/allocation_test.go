@@ -51,6 +51,12 @@ func TestPlanHasTheNoiseOfACalibration(t *testing.T) {
 			t.Errorf("%+v: σ = %v and ε from %v, a calibration has %v and %v", c.r, p.Sigma, p.PerRecord.EpsilonLower,
 				calibrated.Sigma, calibrated.EpsilonLower)
 		}
+		if p.Theorem != nil { // it is for one record of a Poisson sample
+			t.Errorf("%+v: by the theorem %+v", c.r, p.Theorem)
+		}
+		if err := p.Tighten(t.Context(), pld.Accountant{}); err != nil || p.Tight != nil {
+			t.Errorf("%+v: %+v under other adjacencies, %v", c.r, p.Tight, err)
+		}
 		if p.Run.Batches != c.batches || p.Run.Rounds*p.copies() != c.steps {
 			t.Errorf("%+v: %+v, want t = %d and %d steps", c.r, p.Run, c.batches, c.steps)
 		}
@@ -75,7 +81,13 @@ func TestOtherQuestionsByAllocation(t *testing.T) {
 		if err != nil || !p.Feasible {
 			t.Fatalf("%+v: %+v, %v", r, p, err)
 		}
+		if p.Epochs != float64(rounds)/float64(batches) {
+			t.Errorf("%d rounds of %d batches are %v epochs", rounds, batches, p.Epochs)
+		}
 		return p.Epsilon
+	}
+	if one, begun := cost(30, 30), cost(30, 31); begun <= one { // 30 batches of up to 34 records are more than 1,000
+		t.Errorf("an epoch that has begun costs nothing: %v, %v", one, begun)
 	}
 	largest, err := Solve(t.Context(), ask)
 	if err != nil || !largest.Feasible {
@@ -152,7 +164,7 @@ func TestRefusedDraws(t *testing.T) {
 		"batches = 9, must not be given":      func(r *Request) { r.Sampling, r.Redraw, r.Batches = "", "", 9 },
 		`must be "pld" with group = 3`:        func(r *Request) { r.Sampling, r.Redraw, r.Group, r.Method = "", "", 3, RDP },
 		"theta = 2, must be 1 with group = 3": func(r *Request) { r.Sampling, r.Redraw, r.Group, r.Theta = "", "", 3, 2 },
-		"clients = 5 that hold different":     func(r *Request) { r.Sampling, r.Redraw, r.Group, r.Clients = "", "", 3, 5 },
+		"clients = 2 that hold different":     func(r *Request) { r.Sampling, r.Redraw, r.Group, r.Clients = "", "", 3, 2 },
 		"group = 1001, must be in [1, 1000]":  func(r *Request) { r.Sampling, r.Redraw, r.Group = "", "", 1001 },
 		"group = 3 with poisson sampling under": func(r *Request) {
 			r.Sampling, r.Redraw, r.Group, r.Adjacency = "", "", 3, dp.ReplaceOne

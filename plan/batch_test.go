@@ -63,6 +63,28 @@ func TestFullBatchesKeepTheWholeSignal(t *testing.T) {
 			}
 		}
 	}
+	if p := solve(t, Request{N: 1000, SampleSize: 1000, Rounds: 7, Epsilon: 1, Delta: 1e-5, Group: 3}); math.Abs(*p.Signal-1) > 2e-3 {
+		t.Errorf("persons with 3 records: %v", *p.Signal)
+	}
+}
+
+// The recommendation keeps its own limits: exactly 100 updates are enough, and exactly 1,000 are not too many.
+func TestRecommendedAtTheLimits(t *testing.T) {
+	for _, c := range []struct {
+		n, clients, size, messages int
+		epsilon                    float64
+		reason                     string
+	}{
+		{6400, 1, 64, 100, 1, "the largest power of two with at least 100 updates"},
+		{6400, 2, 128, 100, 1, "the largest power of two with at least 100 updates"},
+		{64_000, 1, 64, 1000, 0.1, "the least power of two with at most 1000 updates"},
+		{32_000, 2, 64, 1000, 0.1, "the least power of two with at most 1000 updates"},
+	} {
+		b := solve(t, Request{N: c.n, Epochs: 1, Epsilon: c.epsilon, Delta: 1e-6, Clients: c.clients}).Recommended
+		if b.SampleSize != c.size || b.Messages != c.messages || b.Bytes != 4*c.messages || b.Reason != c.reason {
+			t.Errorf("%+v: %+v", c, b)
+		}
+	}
 }
 
 // The recommended size is a power of two within the budget and follows the documented rule.

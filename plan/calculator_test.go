@@ -153,6 +153,11 @@ func TestSharedRecordsPayForAll(t *testing.T) {
 		t.Errorf("per client %+v, alone %+v; per record %+v, all rounds %+v", s.PerClient, a.PerRecord, s.PerRecord,
 			m.PerRecord)
 	}
+	two := alone
+	two.Clients, two.Shared = 2, true
+	if p := solve(t, two); *p.PerClient != *a.PerRecord || !(p.PerRecord.EpsilonUpper > p.PerClient.EpsilonUpper) {
+		t.Errorf("two clients: %+v per client, %+v per record", p.PerClient, p.PerRecord)
+	}
 	// Disjoint data: clients do not matter.
 	disjoint := alone
 	disjoint.Clients = 5

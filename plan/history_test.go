@@ -205,7 +205,8 @@ func TestReportsListPrivateBounds(t *testing.T) {
 		t.Errorf("%+v, %v", h.Events, err)
 	}
 	less := strings.Replace(bounds, "0.5", "0.01", 1) // another release, which does not pay for the bounds
-	for _, events := range []string{rounds, rounds + `, ` + less} {
+	replaced := strings.Replace(bounds, `"count"`, `"adjacency": "replace-one", "count"`, 1)
+	for _, events := range []string{rounds, rounds + `, ` + less, rounds + `, ` + replaced} {
 		if _, err := ReadHistory(strings.NewReader(report(events)), dp.Poisson, ""); err == nil ||
 			!strings.Contains(err.Error(), "bounds_epsilon = 0.5: the bounds of the columns cost this") {
 			t.Error(err)

@@ -142,6 +142,8 @@ func TestRequestRefusals(t *testing.T) {
 			[]string{"N = -1", "k = NaN", "sigma = 1,", "epsilon = NaN", "delta = 2", "theta = 0.5"}},
 		{func(r *Request) { r.Epochs = inf }, []string{"k = +Inf"}},
 		{func(r *Request) { r.N, r.Epochs = 1e10, 1e6 }, []string{"2^53"}},
+		{func(r *Request) { r.N, r.Epochs, r.SampleSize, r.Rounds, r.Clients = 1e9, 0, 1e6, 1e9, 10 },
+			[]string{"must be at most 2^53 gradient computations (of 10 clients)"}},
 		{func(r *Request) { r.Sigma = math.Sqrt2 },
 			[]string{"sigma = 1.4142135623730951, must be in [1.4142136, 1e+06]: the theorem needs more than √2"}},
 		{func(r *Request) { r.Sigma = -5 }, []string{"sigma = -5"}},

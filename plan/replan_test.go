@@ -334,6 +334,10 @@ func TestNextRequestRefusals(t *testing.T) {
 
 // One gradient computation is the least that can be planned.
 func TestReplanOfOneComputation(t *testing.T) {
+	some := &Next{N: 1000, past: []dp.Event{leg(1, 2, 5, 8), leg(1, 100, 5, 8)}} // 500 of 1,000 are more than 300 in all
+	if sizes := some.sizes(300); slices.Max(sizes) > 300 || !slices.Contains(sizes, 10) {
+		t.Errorf("sizes %v of at most 300", sizes)
+	}
 	r := NextRequest{Past: []dp.Event{leg(100, 10000, 500, 8)}, Delta: 1e-4, Epochs: 1e-4, Epsilon: 5}
 	if err := r.Validate(); err != nil {
 		t.Errorf("one gradient: %v", err)
@@ -395,6 +399,10 @@ func TestReadEvents(t *testing.T) {
 		if events, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want %q, got %+v, %v", text, want, events, err)
 		}
+	}
+	stated := `[` + strings.Replace(one, "add-or-remove", "replace-one", 1) + `]` // flags complete it, and change nothing
+	if events, err := read(stated); err != nil || events[0].Adjacency != dp.ReplaceOne {
+		t.Errorf("%s: %+v, %v", stated, events, err)
 	}
 	if _, err := fixedEvents(failing{}, dp.Poisson, ""); !errors.Is(err, errFailing) {
 		t.Errorf("the reader's error is lost: %v", err)

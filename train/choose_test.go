@@ -1,13 +1,16 @@
 package train
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"testing"
 
+	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
+	"proactivedp/plan"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -66,6 +69,73 @@ func TestChoose(t *testing.T) {
 	spec, _, err = p.Choose(t.Context(), Open{SampleSize: true, GradComps: true, Rounds: 50, Noise: true}, 1)
 	if size, _ := strconv.Atoi(spec.SampleSize); err != nil || size*50 != spec.GradComps || size != (UsualEpochs*n+25)/50 {
 		t.Errorf("50 rounds: s = %s, K = %d, error %v", spec.SampleSize, spec.GradComps, err)
+	}
+	p.Spec.SampleSize = "linear:64,1" // the first round is run, however few epochs are asked for
+	if spec, _, err = p.Choose(t.Context(), Open{GradComps: true, Epochs: 0.01}, 1); err != nil || spec.GradComps != 64 {
+		t.Errorf("0.01 epochs: K = %d, error %v", spec.GradComps, err)
+	}
+	few := Open{SampleSize: true, GradComps: true, Rounds: 2, MostSize: n - 5, Noise: true} // another seed has fewer records
+	if spec, _, err = p.Choose(t.Context(), few, 1); err != nil || spec.SampleSize != strconv.Itoa(n-5) || spec.GradComps != 2*(n-5) {
+		t.Errorf("2 rounds of at most %d records: s = %s, K = %d, error %v", n-5, spec.SampleSize, spec.GradComps, err)
+	}
+}
+
+// For persons, the batch size is that of a plan for a record whose ε is a part of the person's, and σ is not the plan's.
+func TestChooseDividesThePersonsEpsilon(t *testing.T) {
+	d := synth.OneHot(rng.New(1), 2000)
+	d.Person = make([]data.PersonKey, d.Len())
+	for i := range d.Person {
+		d.Person[i] = data.PersonOf(strconv.Itoa(i))
+	}
+	for _, atMost := range []int{1, 2, 3} {
+		s := chosenFrom(1)
+		s.AtMost, s.Split = atMost, RecordSplit
+		p, err := s.Prepare(d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := p.Config.Mechanism.DatasetSize
+		want, err := plan.Solve(t.Context(), plan.Request{N: n, Epochs: UsualEpochs, Epsilon: 3 / float64(atMost), Delta: p.Delta})
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := Open{SampleSize: true, GradComps: true, Noise: true}
+		spec, text, err := p.Choose(t.Context(), open, 3)
+		if err != nil || spec.SampleSize != strconv.Itoa(want.Recommended.SampleSize) ||
+			strings.Contains(text, want.Recommended.Reason) != (atMost == 1) {
+			t.Errorf("%d records of a person: %s, %v; want s = %d", atMost, text, err, want.Recommended.SampleSize)
+		}
+		open.Eta0 = true
+		chosen, _, err := p.Choose(t.Context(), open, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec.Eta0 = 1
+		given, err := spec.Prepare(d, nil)
+		if err == nil {
+			given, err = given.Calibrate(t.Context(), 3)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, _, err := given.Choose(t.Context(), Open{Eta0: true}, 3); err != nil || math.Abs(again.Eta0/chosen.Eta0-1) > 2e-2 {
+			t.Errorf("%d records of a person: η₀ = %v, with the noise that a person needs %v, %v", atMost, chosen.Eta0, again.Eta0, err)
+		}
+	}
+}
+
+// A warning is about few distinct records, or about one that is too frequent among many.
+func TestWarningOfFewRows(t *testing.T) {
+	for _, c := range []struct {
+		rows JudgedRows
+		warn bool
+	}{
+		{JudgedRows{0, 0, 0}, false}, {JudgedRows{1000, 200, 100}, false}, {JudgedRows{1000, 199, 5}, true},
+		{JudgedRows{1000, 800, 101}, true}, {JudgedRows{1000, 199, 101}, true},
+	} {
+		if text := c.rows.Warning(false); (text != "") != c.warn {
+			t.Errorf("%+v: %q", c.rows, text)
+		}
 	}
 }
 

@@ -152,6 +152,13 @@ func TestLegsAreChecked(t *testing.T) {
 			t.Errorf("%v, must say %q", err, c.want)
 		}
 	}
+	for size, noted := range map[int]bool{0: false, 6: false, 12: true} { // the batch size of the spec is 6
+		p := prepareStage(t, source, stageSpec(), Stage{Participants: []Participant{participant,
+			{Client: 1, NoiseMultiplier: 1, Run: 2, SampleSize: size}}})
+		if got := strings.Contains(strings.Join(p.Notes, "; "), "their own batch sizes, up to 12"); got != noted {
+			t.Errorf("a batch size of %d: notes %q", size, p.Notes)
+		}
+	}
 }
 
 // If the noise of a stage comes from a secret, the saved model has no digest of the records. This also

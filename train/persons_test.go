@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,6 +139,10 @@ func TestChooseForPersons(t *testing.T) {
 	if err := p.KeepsTarget(t.Context()); err != nil {
 		t.Error(err)
 	}
+	p.Spec.TargetEpsilon = 1.99 // the accountant has no lower end for persons here, so the upper one decides
+	if err := p.KeepsTarget(t.Context()); err == nil || !strings.Contains(err.Error(), "costs a person up to ε = ") {
+		t.Errorf("a target of 1.99 after a calibration for 2: %v", err)
+	}
 }
 
 func TestPersonsAreRefusedWhereTheyAreNotCovered(t *testing.T) {
@@ -148,7 +153,7 @@ func TestPersonsAreRefusedWhereTheyAreNotCovered(t *testing.T) {
 		"at most = -1 records of a person, must be in":           func(s *Spec) { s.AtMost = -1 },
 		`sampling = "fixed", must be "poisson" for persons`:      func(s *Spec) { s.Sampling = string(dp.FixedSize) },
 		`split = "shuffled", must be "by-record"`:                func(s *Spec) { s.Split = ShuffledSplit },
-		`partition = "shard", must be "replicate" for persons`:   func(s *Spec) { s.Partition = string(data.Shard) },
+		`partition = "shard", must be "replicate" for persons`:   func(s *Spec) { s.Clients, s.Partition = 2, string(data.Shard) },
 		"bounds epsilon = 0.1, must be 0 for persons":            func(s *Spec) { s.BoundsEpsilon = 0.1 },
 		"group = 0, must be the largest number":                  func(s *Spec) { s.AtMost = 0 },
 	} {
@@ -170,7 +175,27 @@ func TestPersonsAreRefusedWhereTheyAreNotCovered(t *testing.T) {
 	stage := Stage{Root: rng.New(1), Participants: []Participant{{Records: 9}}}
 	s = forPersons()
 	s.NoiseMultiplier = 0
-	if err := stage.check(s); err == nil || !strings.Contains(err.Error(), "records = 9, must be 0 for persons") {
-		t.Errorf("a stage: %v", err)
+	for _, s.AtMost = range []int{1, 4} {
+		if err := stage.check(s); err == nil || !strings.Contains(err.Error(), "records = 9, must be 0 for persons") {
+			t.Errorf("a stage: %v", err)
+		}
+	}
+	d := ofPersons() // with a test set of its own, which records of a person are kept still depends on the root
+	for i := range d.Person {
+		d.Person[i] = data.PersonOf(fmt.Sprint(i / 10))
+	}
+	d.Train = 300
+	source, kept := NewSource(d), [2][]int32{}
+	for i := range kept {
+		s = forPersons()
+		s.Clients, s.Seed = 1, uint64(1+i)
+		p, err := source.Prepare(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept[i] = p.Config.Rows[0].Rows
+	}
+	if len(kept[0]) != 4*30 || slices.Equal(kept[0], kept[1]) {
+		t.Errorf("%d records are kept, the same with two seeds: %v", len(kept[0]), slices.Equal(kept[0], kept[1]))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
@@ -186,7 +187,39 @@ func TestReleaseNeedsASecretRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := reported(t, s, root); r.Privacy.Simulation {
+	r := reported(t, s, root)
+	if r.Spec.Seed != 0 || s.Seed == 0 { // which was not used
+		t.Errorf("a seed is stated: %d", r.Spec.Seed)
+	}
+	if s.SeedFromOS = false; s.stated() != s {
+		t.Errorf("%+v is stated as %+v", s, s.stated())
+	}
+	if r.Privacy.Simulation {
 		t.Errorf("a simulation: %+v", r.Privacy.Noise)
+	}
+}
+
+// If clients with different records ran different rounds, the listed releases are larger than those of some, and a note
+// says so.
+func TestReleasesOfDifferentClientsAreNoted(t *testing.T) {
+	round := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1, SampleSize: 2, DatasetSize: 10, Count: 3}
+	more := round
+	more.SampleSize = 3
+	for partition, disjoint := range map[string]bool{string(data.Shard): true, string(data.Replicate): false} {
+		s := smallSpec()
+		s.Partition = partition
+		p, err := s.Prepare(drawn(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, second := range []dp.Event{round, more} {
+			ledgers := make([]dp.Ledger, 2)
+			ledgers[0].Record(round)
+			ledgers[1].Record(second)
+			notes := p.releaseNotes(ledgers)
+			if noted := len(notes) == 1 && strings.Contains(notes[0], "rounds of different sample rates"); noted != (disjoint && second == more) {
+				t.Errorf("%s, %+v: %q", partition, second, notes)
+			}
+		}
 	}
 }

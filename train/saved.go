@@ -153,6 +153,9 @@ type Saved struct {
 // Attach gives a report that was read from JSON its model, for [Report.Save]. It is an error if params are not the
 // parameters that the report states (ParamsSHA256).
 func (r *Report) Attach(params []float32) error {
+	if err := r.made(); err != nil {
+		return err
+	}
 	if got := (&sim.Result{Params: params}).ParamsSHA256(); got != r.ParamsSHA256 {
 		return fmt.Errorf("the model has the digest %s, its report %s", got, r.ParamsSHA256)
 	}

@@ -20,6 +20,7 @@ func TestClassWeights(t *testing.T) {
 		"maybe:2":       `the label "maybe" is unknown, must be one of no, yes, a:b`,
 		"9":             `"9", must be LABEL:WEIGHT`,
 		"yes:1,yes:2":   `the label "yes" is given twice`,
+		"no:1,no:1":     `the label "no" is given twice`,
 		"yes:0":         `"0" of the label "yes", must be in [0.001, 1000]`,
 		"yes:NaN,no:-1": `"-1" of the label "no"`,
 		"":              "must be LABEL:WEIGHT",

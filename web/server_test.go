@@ -50,6 +50,17 @@ func servingAt(t *testing.T, s *Server, listener net.Listener) string {
 	return listener.Addr().String()
 }
 
+// soon waits until something holds, for ten seconds at most: handlers end after their answers have arrived.
+func soon(holds func() bool) bool {
+	for range 1000 {
+		if holds() {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
+}
+
 // request is one request as it may be made.
 type request struct {
 	method, path, host, kind, body string
@@ -93,7 +104,11 @@ const easy = `{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.05, "method": "clo
 // What the server gives and what it refuses: other hosts (a name that was made to lead
 // here), other pages, other methods and kinds, and what is too long.
 func TestServerAnswersThisMachineAlone(t *testing.T) {
-	address := serving(t, Options{Sets: []string{"a"}})
+	s, err := NewServer(Options{Sets: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := servingAt(t, s, listening(t, "127.0.0.1:0"))
 	const kind = "application/json"
 	for _, c := range []struct {
 		r      request
@@ -112,6 +127,7 @@ func TestServerAnswersThisMachineAlone(t *testing.T) {
 		{request{method: "GET", path: "/", host: "[::1]:80"}, 200, ""},
 		{request{method: "GET", path: "/", host: "evil.example"}, 421, ""},
 		{request{method: "GET", path: "/", host: "127.0.0.1.evil.example"}, 421, ""},
+		{request{method: "GET", path: "/", host: "localhost.evil.example"}, 421, ""},
 		{request{method: "GET", path: "/", host: "10.0.0.1"}, 421, ""},
 		{request{method: "POST", path: "/answer", kind: kind, host: "evil.example:80", body: easy}, 421, ""},
 		{request{method: "POST", path: "/answer", kind: kind, body: easy, headers: map[string]string{
@@ -123,7 +139,10 @@ func TestServerAnswersThisMachineAlone(t *testing.T) {
 		{request{method: "GET", path: "/page.js", headers: foreign("no-cors", "script")}, 403, ""},
 		{request{method: "POST", path: "/answer", kind: kind, body: easy, headers: foreign("navigate", "document")},
 			403, ""},
+		{request{method: "POST", path: "/answer", kind: kind, body: easy, headers: map[string]string{
+			"Sec-Fetch-Site": "same-site"}}, 403, ""}, // another port of this machine
 		{request{method: "POST", path: "/answer", kind: "text/plain", body: easy}, 415, ""},
+		{request{method: "POST", path: "/answer", kind: "text/json", body: easy}, 415, ""},
 		{request{method: "POST", path: "/answer", body: easy}, 415, ""},
 		{request{method: "GET", path: "/answer"}, 405, ""},
 		{request{method: "DELETE", path: "/"}, 405, ""},
@@ -144,6 +163,9 @@ func TestServerAnswersThisMachineAlone(t *testing.T) {
 			header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: headers %v", c.r.path, header)
 		}
+	}
+	if !soon(func() bool { return len(s.waiting)+len(s.computing) == 0 }) {
+		t.Errorf("%d answered questions still wait, %d are computed", len(s.waiting), len(s.computing))
 	}
 	if err := new(Server).Serve(t.Context(), listening(t, "0.0.0.0:0")); err == nil {
 		t.Error("it listens to all machines")
@@ -420,5 +442,12 @@ func TestProposalsAreOneAtATime(t *testing.T) {
 	case <-ended:
 	case <-time.After(time.Minute):
 		t.Error("the search goes on for nobody")
+	}
+	if !soon(func() bool { return course() == "" }) {
+		t.Error("a search that has ended still has a course")
+	}
+	var line lastLine
+	if fmt.Fprintln(&line, strings.Repeat("a", 2*maxLine)); len(line.get()) != maxLine {
+		t.Errorf("a line of %d bytes is kept", len(line.get()))
 	}
 }

@@ -35,6 +35,7 @@ var beginnings = regexp.MustCompile(`(?:Errorf|errors\.New|fail)\((?:"|` + "`" +
 // No error begins with the name of its package: it would tell a user nothing, and cannot be removed
 // later without a risk for the text of others.
 func TestErrorsDoNotNamePackages(t *testing.T) {
+	looked := 0
 	for _, folder := range packageFolders(t) {
 		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil {
@@ -46,11 +47,15 @@ func TestErrorsDoNotNamePackages(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range beginnings.FindAllSubmatch(text, -1) {
+				looked++
 				if strings.Contains("\n"+string(text), "\npackage "+string(m[1])+"\n") {
 					t.Errorf("%s: %s begins with the name of the package", file, m[0])
 				}
 			}
 		}
+	}
+	if looked < 20 {
+		t.Errorf("only %d errors begin with a word and a colon", looked)
 	}
 }
 

@@ -276,7 +276,7 @@ func (p *parser) finish() (*data.Dataset, error) {
 	switch n := len(p.labels); {
 	case d.Len() == 0:
 		return nil, whole("no rows")
-	case d.Targets == nil && p.Labels == nil && !p.Unlabelled && n == 1:
+	case n == 1: // labels are only collected if they are not given
 		return nil, whole("all %d rows have label %d: %s"+number, d.Len(), p.labels[0], pairs)
 	}
 	if d.Features == 0 {

@@ -362,6 +362,13 @@ func TestParseFile(t *testing.T) {
 	if _, err := ParseFile(path+"x", Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no such file: %v", err)
 	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte("# no rows\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := ParseFile(path, Options{Test: empty}); err == nil || err.Error() != empty+": no rows" {
+		t.Errorf("a test file without rows: %+v, %v", d, err)
+	}
 }
 
 // Numbers are rounded once, whether decimal.Float32 reads them or leaves them to strconv.
@@ -547,8 +554,11 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%v, want %q", err, c.wants)
 		}
 	}
-	if d, err := read("? 1:1\n", Options{Target: bounds, Unlabelled: true}); err != nil || d.Validate() != nil {
-		t.Errorf("without targets: %v", err)
+	for _, o := range []Options{{Target: bounds}, {Labels: labels}, {}} {
+		o.Unlabelled = true
+		if d, err := read("? 1:1\n? 1:2\n", o); err != nil || d.Len() != 2 || d.Validate() != nil {
+			t.Errorf("%+v: without targets or labels: %v", o, err)
+		}
 	}
 }
 

@@ -66,6 +66,15 @@ func TestReadConstants(t *testing.T) {
 			t.Errorf("%q: %v, must say %q", text, err, want)
 		}
 	}
+	kinds, err := ParseColumns("column,kind,values\nsex,one-of,F|M\nrank,ordered,low|high\nlast,ordered,low|high\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mixed := &data.Dataset{Features: 5, Columns: []string{"size", "sex=F", "sex=M", "rank", "last"}}
+	m, err = ReadConstants(written(t, "c.csv", "column,low,high\n*,0,10\nrank,0,4\n"), mixed, kinds)
+	if err != nil || !reflect.DeepEqual(m.High, []float64{10, 1, 1, 4, 1}) {
+		t.Errorf("a line for * is not for values of 0 and 1, a line with the name is: %+v, %v", m, err)
+	}
 	for _, list := range []string{"", "1", "1,1", "2,1", "a,b", "-1e40,1e40", "NaN,1"} {
 		if _, err := Bounds(list, d, nil); err == nil {
 			t.Errorf("bounds %q are no error", list)

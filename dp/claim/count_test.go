@@ -26,6 +26,9 @@ func TestRoundsBeyondAnInt(t *testing.T) {
 	if err != nil || c.EpsilonUpper == nil || c.Rounds != math.MaxInt || c.GradComps != math.MaxInt {
 		t.Errorf("%+v, %v", c, err)
 	}
+	if got := times(1<<62, 3); got != math.MaxInt {
+		t.Errorf("3·2^62 is %d", got)
+	}
 	one := []dp.Event{event(1e6, 1e9, 1<<62, 100)}
 	if c, err = Of(t.Context(), rdp.Accountant{}, one, 1e-5); err != nil || c.Rounds != 1<<62 ||
 		c.GradComps != math.MaxInt {

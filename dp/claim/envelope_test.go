@@ -68,6 +68,23 @@ func TestEnvelopeHasTheLargestRate(t *testing.T) {
 	}
 }
 
+// The rounds of a person with several records are not bounded by those at a higher rate, so they get no common bound.
+func TestNoEnvelopeOfGroupsAtTwoRates(t *testing.T) {
+	for _, c := range []struct {
+		group, size int
+		ok          bool
+	}{{0, 20, true}, {1, 20, true}, {2, 10, true}, {2, 20, false}} {
+		a, b := event(10, 100, 5, 2), event(c.size, 100, 7, 2)
+		a.Group, b.Group = c.group, c.group
+		for _, kinds := range [][]history{{{[]dp.Event{a}, 1}, {[]dp.Event{b}, 1}}, {{[]dp.Event{b}, 1}, {[]dp.Event{a}, 1}}} {
+			most, ok := envelope(kinds)
+			if ok != c.ok || ok && most[0].SampleSize != c.size {
+				t.Errorf("%+v: %+v, %v", c, most, ok)
+			}
+		}
+	}
+}
+
 // Clients with the same rounds, in any order, share one history.
 func TestEqualHistoriesAreOne(t *testing.T) {
 	a, b := event(1, 10, 3, 2), event(5, 10, 1, 2)

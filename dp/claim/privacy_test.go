@@ -144,6 +144,30 @@ func TestTheWorstClientDecides(t *testing.T) {
 	}
 }
 
+// Of two claims about the same records the smaller ε holds, and none is worse than any. An ε that is added is rounded up,
+// and then the sum is only an upper bound.
+func TestClaimsAreComparedAndAdded(t *testing.T) {
+	one := func(upper float64) Privacy {
+		c := Claim{EpsilonLower: &upper, Epsilon: &upper, EpsilonUpper: &upper, Kind: dp.Interval}
+		return Privacy{c, c}
+	}
+	small, large, none, added := one(0.1), one(0.2), Privacy{}, 0.2
+	for _, pair := range [][2]Privacy{{small, large}, {large, small}, {none, small}, {small, none}} {
+		if got := pair[0].Least(pair[1]); *got.PerClient.EpsilonUpper != 0.1 || *got.PerRecord.EpsilonUpper != 0.1 {
+			t.Errorf("of %+v: %+v", pair, got)
+		}
+	}
+	if got := none.Plus(1, "why"); got.PerRecord.EpsilonUpper != nil {
+		t.Errorf("%+v", got)
+	}
+	for _, c := range []Claim{small.Plus(added, "why").PerRecord, small.Plus(added, "why").PerClient} {
+		if *c.EpsilonLower != 0 || *c.Epsilon != *c.EpsilonUpper || !(*c.EpsilonUpper > *small.PerRecord.Epsilon+added) || *c.EpsilonUpper > 0.31 ||
+			c.Kind != dp.Upper || c.Reason != "why" {
+			t.Errorf("[%v, %v], %+v", *c.EpsilonLower, *c.EpsilonUpper, c)
+		}
+	}
+}
+
 // open is an accountant that proves nothing from above.
 type open struct{ dp.Accountant }
 

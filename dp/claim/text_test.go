@@ -50,9 +50,10 @@ func TestStatement(t *testing.T) {
 		{Statement(PerRecord, bound(dp.Interval, 1, 2, math.Inf(1)), e),
 			[]string{"No ε can be stated", "some accountant"}, "Inf"},
 		{Statement(PerRecord, bound(dp.Upper, 0, 1, 1)), []string{"and the final model. For one record"}, ": ."},
-		{Statement(PerRecord, bound(dp.Upper, 0, 1, 1), e, fixed(1, 10000, 1, 3), e, e),
-			[]string{"1501 rounds with sample rates q from 0.0001 to 0.01 and noise multipliers σ from 3 to 8.25"},
+		{Statement(PerRecord, bound(dp.Upper, 0, 1, 1), e, fixed(1, 30000, 1, 3), fixed(2, 3, 1, 9), e),
+			[]string{"1002 rounds with sample rates q from 3.33333e-05 to 0.666667 and noise multipliers σ from 3 to 9"},
 			"s ="},
+		{Statement(PerRecord, bound(dp.Upper, 0, 1, 1), fixed(1, 3, 1, 1)), []string{"sample rate q = 0.333334 and"}, "WEAK"},
 	} {
 		for _, want := range tt.want {
 			if !strings.Contains(tt.text, want) {
@@ -107,6 +108,40 @@ func TestReportText(t *testing.T) {
 	const line = "privacy         ε ≤ 0.75 at δ = 1e-05 for a record (certified by pld), under add-or-remove adjacency with Poisson sampling\n"
 	if err := r.WriteText(&text); err != nil || text.String() != line {
 		t.Errorf("%v:\n%swant\n%s", err, text.String(), line)
+	}
+}
+
+// The one line of a report warns of a seed, of noise that is not drawn exactly, and of a weak δ, at every σ above 0.
+func TestReportLine(t *testing.T) {
+	upper := 0.75
+	for _, c := range []struct {
+		change     func(*Report)
+		want, none string
+	}{
+		{func(*Report) {}, "for a record (certified by pld)", "drawn"},
+		{func(r *Report) { r.Drawn = Drawn(true, nil) }, "; drawn exactly", "floating"},
+		{func(r *Report) { r.Drawn = Drawn(false, nil) }, "; drawn in floating point, use --exact", "drawn exactly"},
+		{func(r *Report) { r.Drawn, r.NoiseMultiplier = Drawn(false, nil), 0 }, "", "drawn"},
+		{func(r *Report) { r.Noise, r.Simulation = []rng.Name{{Root: "seed:1"}}, true }, "SIMULATION", "WEAK"},
+		{func(r *Report) { r.PerClient.DatasetSize = 100_001 }, "; WEAK: δ is not below 1/N, 1e-07 or less", "SIMULATION"},
+		{func(r *Report) { r.PerClient.DatasetSize = 99_999 }, "", "WEAK"},
+		{func(r *Report) { r.Sampling = dp.FixedSize }, "fixed-size sampling", "WEAK"},
+		{func(r *Report) { r.Sampling = dp.Allocation }, "random allocation", "WEAK"},
+		{func(r *Report) { r.Group = 1 }, "for a person with one record (", "up to"},
+		{func(r *Report) { r.Group = 2 }, "for a person with up to 2 records (", "for a record"},
+	} {
+		r := Report{EpsilonUpper: &upper, Delta: 1e-5, NoiseMultiplier: 0.5, Accountant: "pld", Kind: dp.Interval,
+			Adjacency: dp.AddOrRemove, Sampling: dp.Poisson}
+		c.change(&r)
+		if got := r.Line(); !strings.Contains(got, c.want) || strings.Contains(got, c.none) {
+			t.Errorf("%s, must have %q and not %q", got, c.want, c.none)
+		}
+		var text strings.Builder
+		err := r.WriteStatement(&text)
+		if err != nil || strings.Contains(text.String(), "SIMULATION") != r.Simulation ||
+			strings.Contains(text.String(), "on its own, uniformly") != (r.Sampling == dp.Allocation) {
+			t.Errorf("%v\n%s", err, &text)
+		}
 	}
 }
 
@@ -208,6 +243,7 @@ func TestUnknownSchemesAreNotStated(t *testing.T) {
 	if text := Statement(PerRecord, b, e); !strings.Contains(text, "ε ≤ 1 at δ = 1e-05") {
 		t.Fatal(text)
 	}
+	var second dp.Event
 	for want, set := range map[string]func(){
 		`sampling = "bins", must be`:  func() { b.Sampling, e.Sampling = "bins", "bins" },
 		`adjacency = "near", must be`: func() { b.Adjacency, e.Adjacency = "near", "near" },
@@ -215,11 +251,14 @@ func TestUnknownSchemesAreNotStated(t *testing.T) {
 		"event 0: fixed sampling under replace-one adjacency, must be as in the bound": func() {
 			e.Sampling, e.Adjacency = dp.FixedSize, dp.ReplaceOne
 		},
+		"event 1: group = 2, must be 0 as in event 0": func() { second.Group = 2 },
+		"event 1: group = 1, must be 2 as in event 0": func() { e.Group, second.Group = 2, 1 },
 	} {
 		keptBound, keptEvent := b, e
+		second = e
 		set()
-		for _, text := range []string{Statement(PerRecord, b, e), AdaptiveStatement(PerClient, b, []float64{2}, true, e),
-			BudgetStatement(PerRecord, b, e)} {
+		for _, text := range []string{Statement(PerRecord, b, e, second), AdaptiveStatement(PerClient, b, []float64{2}, true, e, second),
+			BudgetStatement(PerRecord, b, e, second)} {
 			if !strings.HasPrefix(text, "No ε can be stated for ") || !strings.Contains(text, want) ||
 				strings.Contains(text, "1e-05") {
 				t.Errorf("%s: %s", want, text)
@@ -248,6 +287,35 @@ func TestShuffledBatchesAreStated(t *testing.T) {
 		"The ε of Poisson sampling does not hold for a data loader that shuffles"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in: %s", want, text)
+		}
+	}
+}
+
+// A statement about random allocation says which rounds draw the batches anew. It says for whom ε holds.
+func TestAllocationIsStated(t *testing.T) {
+	b := dp.Bound{Epsilon: 1, EpsilonUpper: 1, Delta: 1e-5, DeltaLower: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper, Accountant: "pld",
+		Sampling: dp.Allocation, Adjacency: dp.AddOrRemove}
+	anew := dp.Event{Sampling: dp.Allocation, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1, Rate: 0.1, Redraw: dp.EachEpoch, Count: 20}
+	once := anew
+	once.Redraw = dp.Once
+	for want, events := range map[string][]dp.Event{
+		"Each epoch draws the batches anew. Every":       {anew, anew},
+		"Each record keeps its batch for all epochs":     {once, once},
+		"Some rounds draw the batches anew in each epoc": {once, anew},
+	} {
+		if text := Statement(PerRecord, b, events...); !strings.Contains(text, want) || !strings.Contains(text, "For one record, in") {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	anew.Group = 1
+	if text := Statement(PerRecord, b, anew); !strings.Contains(text, "For a person with one record, in all rounds of all clients that hold them") {
+		t.Error(text)
+	}
+	weak := anew
+	weak.DatasetSize = 100_000
+	for lower, want := range map[float64]bool{1e-5: true, 0: false} { // a δ that was asked is no choice
+		if b.DeltaLower = lower; WeakDelta(b, weak) != want {
+			t.Errorf("δ in [%v, %v]: weak %v", b.DeltaLower, b.DeltaUpper, !want)
 		}
 	}
 }

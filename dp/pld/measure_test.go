@@ -157,20 +157,31 @@ func TestMeasuresAreDistributions(t *testing.T) {
 		batches int
 	}{{0.1, 3}, {0.5, 98}, {1, 1000}, {4, 33}, {1000, 10}} {
 		e := epoch{batches: c.batches, sigma: c.sigma, present: 1}
-		check := func(name string, u *rule, infinite float64) {
+		check := func(name string, u *rule, infinite, more float64) { // more: how much an upper end may count twice
 			mass, units := infinite, 0.0
 			for i, l := range u.logP {
 				mass += math.Exp(l)
 				units = max(units, u.weighed[i])
 			}
-			if math.Abs(mass-1) > unit*units+1e-9 || units*unit > 1e-6 {
+			if mass-1 < -unit*units-1e-9 || mass-1 > unit*units+1e-9+more || units*unit > 1e-6 {
 				t.Errorf("%+v, %s: mass 1%+.3g, allowed %.3g", c, name, mass-1, unit*units)
 			}
 		}
-		up, low := e.upper(t.Context(), 1e-12, 1), e.lower(t.Context(), 1e-12, 1)
-		for _, d := range []direction{remove, add} {
-			check("upper", up.of[d], up.infinite[d])
-			check("lower", low.of[d], 0)
+		for _, lost := range []float64{1e-12, 1e-3} { // with the larger one, what is cut off is seen
+			up, low := e.upper(t.Context(), lost, 1), e.lower(t.Context(), lost, 1)
+			for _, d := range []direction{remove, add} {
+				check("upper", up.of[d], up.infinite[d], lost)
+				check("lower", low.of[d], 0, 0)
+			}
+			for i, y := range up.of[remove].y { // a loss of one direction is the negative one of the other
+				if both := y + up.of[add].y[i]; !(both >= 0 && both < 1e-6) {
+					t.Fatalf("%+v: losses %v and %v", c, y, up.of[add].y[i])
+				}
+			}
+			_, up = newCrowd(c.batches%5+1, 0.1, max(c.sigma, 0.5)).measures(lost, 1)
+			for _, d := range []direction{remove, add} {
+				check("group, upper", up.of[d], up.infinite[d], lost)
+			}
 		}
 	}
 }
@@ -261,6 +272,13 @@ func TestPartsOfEpochs(t *testing.T) {
 	}
 	if want := epsilon(t, Accountant{}, 1e-5, two); math.Abs(twice.EpsilonUpper/want.EpsilonUpper-1) > 1e-9 {
 		t.Errorf("parts of two draws %+v, two epochs %+v", twice, want)
+	}
+	for _, redraw := range dp.Redraws() { // also where a record that is in every round would cost less than two draws
+		begun := allocated(1, 2, 2, redraw)
+		begun.Count--
+		if got, want := epsilon(t, Accountant{}, 1e-5, begun), epsilon(t, Accountant{}, 1e-5, allocated(1, 2, 2, redraw)); got.EpsilonUpper != want.EpsilonUpper {
+			t.Errorf("redraw = %s: an epoch and a half %+v, two %+v", redraw, got, want)
+		}
 	}
 	part.Sampling, part.Adjacency = dp.Shuffle, dp.ZeroOut
 	if b := epsilon(t, Accountant{}, 1e-5, part); b.Kind != dp.Upper || b.EpsilonLower != 0 {
@@ -442,6 +460,17 @@ func TestManyEventsOfAllocation(t *testing.T) {
 	if _, err := (Accountant{}).Epsilon(t.Context(), different, 1e-5); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("200 different events: %v", err)
 	}
+	var anew, kept []dp.Event // a draw that is kept is another measure for each number of epochs
+	for i := range maxMeasures + 1 {
+		anew, kept = append(anew, allocated(2, 20, 1+i, dp.EachEpoch)), append(kept, allocated(2, 20, 1+i, dp.Once))
+	}
+	lengths := epsilon(t, Accountant{}, 1e-5, anew...)
+	if want := epsilon(t, Accountant{}, 1e-5, allocated(2, 20, (maxMeasures+1)*(maxMeasures+2)/2, dp.EachEpoch)); lengths.EpsilonUpper != want.EpsilonUpper {
+		t.Errorf("of many lengths %+v, want %+v", lengths, want)
+	}
+	if _, err := (Accountant{}).Epsilon(t.Context(), kept, 1e-5); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("%d kept draws: %v", len(kept), err)
+	}
 }
 
 // Several events that keep their draw may all keep the same one. Ten events of one epoch then cost no less
@@ -455,6 +484,16 @@ func TestKeptDrawsMayBeShared(t *testing.T) {
 	if anew := epsilon(t, Accountant{}, 1e-5, allocated(1, 20, 10, dp.EachEpoch)); shared.EpsilonUpper < whole.EpsilonLower ||
 		shared.EpsilonLower > anew.EpsilonUpper || shared.EpsilonLower > whole.EpsilonUpper || !sound(shared) {
 		t.Errorf("parts %+v, whole %+v, drawn anew %+v", shared, whole, anew)
+	}
+	one := epsilon(t, Accountant{}, 1e-5, parts[0]) // an attack on two draws is proved only for each of them
+	if two := epsilon(t, Accountant{}, 1e-5, parts[:2]...); two.EpsilonLower > one.EpsilonLower*(1+1e-9) {
+		t.Errorf("two kept draws %+v, one %+v", two, one)
+	}
+	// With so little noise, float64 has no room for the measure. An attacker knows the noise of the record's rounds, but
+	// not which of the 1,000 they are.
+	little, gauss := epsilon(t, Accountant{}, 1e-5, allocated(0.3, 1000, 100, dp.Once)), epsilon(t, Accountant{}, 1e-5, event(1, 0.3, 100))
+	if got := gauss.EpsilonUpper - little.EpsilonLower; !(got > math.Log(1000)*(1-1e-6) && got < math.Log(1000)*(1+1e-3)) {
+		t.Errorf("%+v, without sampling %+v", little, gauss)
 	}
 }
 

@@ -85,9 +85,11 @@ func TestGaussianReleases(t *testing.T) {
 	whole.Sampling, whole.Adjacency = dp.FixedSize, dp.ReplaceOne
 	gaussian := otherRelease(dp.GaussianNoise, 4, 0, 3)
 	gaussian.Adjacency = dp.ReplaceOne
-	poisson := event(0.05, 1.5, 20)
+	poisson, replaced, full := event(0.05, 1.5, 20), event(0.05, 1.5, 20), event(1, 8, 3)
+	replaced.Adjacency, full.Adjacency = dp.ReplaceOne, dp.ReplaceOne
 	for i, c := range [][2][]dp.Event{
 		{{fixed, gaussian}, {fixed, whole}},
+		{{replaced, gaussian}, {replaced, full}},
 		{{poisson, otherRelease(dp.GaussianNoise, 4, 0, 3)}, {poisson, event(1, 4, 3)}},
 		{{otherRelease(dp.GaussianNoise, 4, 0, 3), poisson}, {poisson, event(1, 4, 3)}},
 	} {
@@ -252,6 +254,8 @@ func TestReleasesWithoutTraining(t *testing.T) {
 func TestOtherReleasesThatAreRefused(t *testing.T) {
 	group := event(0.01, 1, 500)
 	group.Group = 3
+	pair := group
+	pair.Group = 2
 	replaced := otherRelease(dp.LaplaceNoise, 2, 0, 1)
 	replaced.Adjacency = dp.ReplaceOne
 	var many []dp.Event
@@ -259,7 +263,8 @@ func TestOtherReleasesThatAreRefused(t *testing.T) {
 		many = append(many, otherRelease(dp.LaplaceNoise, float64(1+i), 0, 1))
 	}
 	for want, events := range map[string][]dp.Event{
-		"group = 3 of the rounds":                     {group, otherRelease(dp.LaplaceNoise, 2, 0, 1)},
+		"group = 2 of the rounds":                     {pair, otherRelease(dp.LaplaceNoise, 2, 0, 1)},
+		"event 2: mechanism laplace: adja":            {otherRelease(dp.LaplaceNoise, 2, 0, 1), event(0.01, 1, 500), replaced},
 		"event 1: mechanism laplace: adja":            {event(0.01, 1, 500), replaced},
 		"event 1: noise multiplier = 1e-09":           {otherRelease(dp.LaplaceNoise, 2, 0, 1), event(0.01, 1e-9, 500)},
 		"event 2: group = 3, must be 0 as in event 1": {otherRelease(dp.LaplaceNoise, 2, 0, 1), event(0.01, 1, 500), group},

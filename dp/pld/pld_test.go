@@ -538,6 +538,8 @@ func TestLargeEpsilon(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	good := event(0.01, 1, 100)
+	person := good
+	person.Group = 3
 	set := func(change func(*dp.Event)) []dp.Event {
 		e := good
 		change(&e)
@@ -562,6 +564,11 @@ func TestRefusals(t *testing.T) {
 		{Accountant{}, append(set(func(e *dp.Event) { e.Adjacency = dp.ReplaceOne }), good), 1e-5, true,
 			[]string{"event 1", "add-or-remove", "replace-one"}},
 		{Accountant{}, []dp.Event{event(0.1, 1, 1<<50)}, 1e-5, true, []string{"rounds"}},
+		{Accountant{}, []dp.Event{event(0.1, 1, MaxRounds), event(0.1, 2, 1)}, 1e-5, true, []string{"rounds"}},
+		{Accountant{}, []dp.Event{allocated(1, 20, 1, dp.EachEpoch), good}, 1e-5, true,
+			[]string{"event 1: add-or-remove, poisson sampling, must be add-or-remove, allocation sampling"}},
+		{Accountant{}, []dp.Event{person, good}, 1e-5, true, []string{"event 1: group = 0, must be 3 as in event 0"}},
+		{Accountant{}, []dp.Event{good, person}, 1e-5, true, []string{"event 1: group = 3, must be 0 as in event 0"}},
 	} {
 		for what, err := range map[string]error{
 			"epsilon": func() error { _, err := c.accountant.Epsilon(t.Context(), c.events, c.delta); return err }(),

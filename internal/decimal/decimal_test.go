@@ -126,3 +126,19 @@ func TestZeroHasNoSign(t *testing.T) {
 		}
 	}
 }
+
+// A setting is rounded to the nearest number with some digits. If no float64 is that number, it stays as it is.
+func TestDigits(t *testing.T) {
+	for _, c := range []struct {
+		v      float64
+		digits int
+		want   float64
+	}{
+		{0.123456, 3, 0.123}, {0.1236, 3, 0.124}, {19.29962, 2, 19}, {1e-9, 1, 1e-9}, {0, 3, 0}, {-2.55, 1, -3},
+		{math.MaxFloat64, 1, math.MaxFloat64},
+	} {
+		if got := Digits(c.v, c.digits); got != c.want {
+			t.Errorf("%v to %d digits is %v, want %v", c.v, c.digits, got, c.want)
+		}
+	}
+}

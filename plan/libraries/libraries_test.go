@@ -253,9 +253,23 @@ func TestReleasesWithoutCode(t *testing.T) {
 			}
 		}
 	}
-	if _, err := OfEvents([]dp.Event{e}, dp.Bound{Kind: dp.Approximation,
+	if _, err := OfEvents([]dp.Event{e}, dp.Bound{Kind: dp.Approximation, Accountant: "gdp",
 		Sampling: e.Sampling, Adjacency: e.Adjacency}); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("an approximation: %v", err)
+	}
+	upper := dp.Bound{Kind: dp.Upper, Accountant: "pld", Sampling: e.Sampling, Adjacency: e.Adjacency}
+	most := sized
+	most.Count = math.MaxInt
+	shuffled := dp.Event{Sampling: dp.Shuffle, Adjacency: dp.ZeroOut, NoiseMultiplier: 1, Rate: 0.1, Count: 10}
+	for want, r := range map[string]Release{
+		"group = 2, must be 1: code is for single records":   {Event: group, Bound: upper},
+		"rounds, must be at most 2^63-1 together":            {Event: most, More: []dp.Event{sized}, Bound: upper},
+		"shuffled batches of 2 clients that hold a record":   {Event: shuffled, Holders: 2, Bound: dp.Bound{Kind: dp.Upper, Sampling: dp.Shuffle, Adjacency: dp.ZeroOut}},
+		"rounds of each of 2 holders, must be at most 2^63-": {Event: most, Holders: 2, Bound: upper},
+	} {
+		if err := r.check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, must say %q", r, err, want)
+		}
 	}
 	for _, none := range []dp.Bound{{}, {Epsilon: math.NaN(), EpsilonUpper: math.NaN(), Accountant: "pld"}} {
 		if r, err := OfEvents([]dp.Event{e}, none); err == nil || !strings.Contains(err.Error(), "bound is missing") {
@@ -319,6 +333,14 @@ print(all[:7] == all[7:14])
 		r, err := OfPlan(p)
 		if err != nil || r.Holders != 2 {
 			t.Fatalf("%d holders, %v", r.Holders, err)
+		}
+		if apart, err := plan.Solve(t.Context(), plan.Request{N: 100, SampleSize: 7, Rounds: 2, Sigma: 4, Delta: 1e-5, Clients: 2}); err != nil {
+			t.Fatal(err)
+		} else if r, err := OfPlan(apart); err != nil || r.Holders != 1 {
+			t.Errorf("of two clients with different records, %d hold one (%v)", r.Holders, err)
+		}
+		if text := holdsFor(r.Event); strings.Contains(text, "keeps its batch for all epochs") != (redraw == dp.Once) {
+			t.Errorf("redraw = %s: %s", redraw, text)
 		}
 		for f, want := range map[Format]string{JAXPrivacy: "BATCHES = 7  #", JAXPrivacyShort: "BATCHES = 7  #", LaTeX: "$t = 7$ batches"} {
 			if c, err := Write(f, r); err != nil || !strings.Contains(c.Text, want) {

@@ -104,6 +104,9 @@ func TestRecordsThatAreRefused(t *testing.T) {
 		"EpsilonDeltaDpEvent(1)":    "has no delta",
 		"RandomAllocationDpEvent(event=GaussianDpEvent(noise_multiplier=2.0), num_selected=10, num_steps=100)": "num_selected " +
 			"= 10 is not covered",
+		"SelfComposedDpEvent(RandomAllocationDpEvent(event=GaussianDpEvent(2), num_selected=1, num_steps=9007199), 1e10)": "num_steps = 9007199 " +
+			"of 10000000000, must be at most 2^53 in all",
+		"SampledWithoutReplacementDpEvent(10, 2.5, GaussianDpEvent(1))":                 "sample_size = 2.5, must be",
 		"RandomAllocationDpEvent(event=LaplaceDpEvent(1), num_selected=1, num_steps=9)": "of LaplaceDpEvent is not covered",
 		"TruncatedSubsampledGaussianDpEvent(100, 0.1, 101, 1)":                          "truncated batch size = 101, must be in [1, N = 100]",
 		"TruncatedSubsampledGaussianDpEvent(100, 0, 20, 1)":                             "sampling_probability = 0, must be in (0, 1]",

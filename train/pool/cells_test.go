@@ -16,8 +16,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"proactivedp/data/synth"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
+	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -493,6 +495,15 @@ func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
 // A job with a file of initial weights, or whose clock is a file, of compute times or of latencies, is
 // refused by name; one with any other clock is read.
 func TestJobsReadNoFiles(t *testing.T) {
+	for _, text := range []string{`{"kind": "trial"}`, `{"kind": "utility"}`, `{"kind": "utility", "spec": {}, "train": {}}`,
+		`{"kind": "utility", "train": {}}`, `{"kind": "curve", "spec": {}}`} {
+		if _, err := readSpec(json.RawMessage(text)); err == nil || !strings.Contains(err.Error(), "and not both") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := readSpec(json.RawMessage(`{"kind": "course"}`)); err == nil || !strings.Contains(err.Error(), "must be computed by the process") {
+		t.Errorf("a kind that only the process itself computes: %v", err)
+	}
 	initial := smallSpec()
 	initial.Initial = "w.npz"
 	text, err := json.Marshal(map[string]any{"kind": "trial", "train": initial, "data_sha256": "x"})
@@ -521,5 +532,47 @@ func TestJobsReadNoFiles(t *testing.T) {
 				t.Errorf("%s = %s: %+v, %v", name, clock, got, err)
 			}
 		}
+	}
+}
+
+// wrongly answers every job with a result that is none.
+type wrongly struct{}
+
+func (wrongly) Compute(_ context.Context, jobs []Job, done func(int, json.RawMessage) error, _ func(int, float64)) error {
+	return done(len(jobs)-1, json.RawMessage(`{"accuracy": 1, "rows": 7}`))
+}
+
+// A job computes the cell that it names, from the data that it names, and nothing else. A result from elsewhere is
+// looked at before it is taken.
+func TestJobsAreTheirCells(t *testing.T) {
+	source, other := train.NewSource(drawn()), train.NewSource(synth.OneHot(rng.New(4), 400))
+	c := OfTrial(smallSpec(), source)
+	key, err := c.Key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, may, err := c.job(key, 1)
+	if err != nil || !may {
+		t.Fatal(job, may, err)
+	}
+	forged := job
+	forged.Key = strings.Repeat("0", len(key))
+	for want, of := range map[string]struct {
+		job    Job
+		source *train.Source
+	}{
+		"":                       {job, source},
+		"digest of the data set": {job, other},
+		"has the key " + key:     {forged, source},
+	} {
+		open := func(context.Context, train.Spec, string) (*train.Source, error) { return of.source, nil }
+		text, err := of.job.Do(t.Context(), open, t.TempDir(), 1, func(float64) {})
+		if want == "" && (err != nil || c.Check(text) != nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %s, %v", want, text, err)
+		}
+	}
+	if _, _, err := Run(t.Context(), []Cell{c}, Options{Folder: t.TempDir(), Elsewhere: wrongly{}}); err == nil ||
+		!strings.Contains(err.Error(), "job "+key+": finished cell: 7 rows") {
+		t.Errorf("a wrong result from elsewhere: %v", err)
 	}
 }

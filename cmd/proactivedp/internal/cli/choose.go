@@ -115,7 +115,7 @@ func (t *TrainFlags) Choose(
 // settings. If the noise is open, it is the least with which no seed's training costs more than the target epsilon of
 // t.Spec, or else [train.UsualEpsilon].
 func (t *TrainFlags) ChooseOwn(cmd *cobra.Command, source *train.Source, seeds int, open train.Open) error {
-	epsilon, holdout, fold := cmp.Or(t.Spec.TargetEpsilon, train.UsualEpsilon), t.Spec.Holdout, t.Spec.Fold
+	epsilon := cmp.Or(t.Spec.TargetEpsilon, train.UsualEpsilon)
 	t.Spec.TargetEpsilon = 0
 	p, err := source.Prepare(t.Spec)
 	if err != nil {
@@ -131,7 +131,6 @@ func (t *TrainFlags) ChooseOwn(cmd *cobra.Command, source *train.Source, seeds i
 			return Usage(err)
 		}
 	}
-	t.Spec.Holdout, t.Spec.Fold = holdout, fold // a search leaves --holdout out here
 	if !open.Noise {
 		return nil
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"proactivedp/data/fetch"
 	"proactivedp/data/synth"
 	"proactivedp/internal/testkit"
@@ -153,6 +155,54 @@ func TestKindOf(t *testing.T) {
 	} {
 		if got := KindOf(path); got != want {
 			t.Errorf("%s is %s, must be %s", path, got, want)
+		}
+	}
+}
+
+// Bounds that are private for a release are found once, because finding them again would cost their ε again. The note
+// says for how many columns the noise hid the numbers.
+func TestPrivateBoundsAreFoundOnce(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("a,label\n")
+	for i := range 2000 {
+		fmt.Fprintf(&text, "1e%d,%d\n", i%9, i%2)
+	}
+	path := filepath.Join(t.TempDir(), "f.csv")
+	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for epsilon, hides := range map[float64]bool{100: false, 1e-4: true} {
+		for _, secret := range []bool{false, true} {
+			own := OwnFlags{LabelMap: "0,1", LabelColumn: "label", private: train.Spec{BoundsEpsilon: epsilon, Seed: 1, SeedFromOS: secret}}
+			d, err := own.read(path, 0, fetch.Locator{})
+			if err != nil || strings.Contains(d.Note, "whose bounds are a guess") != hides || !strings.Contains(d.Note, clampedNote) {
+				t.Fatalf("ε = %v: %+v, %v", epsilon, d, err)
+			}
+			if _, err := own.read(path, 0, fetch.Locator{}); (err != nil) != secret {
+				t.Errorf("again, secret %v: %v", secret, err)
+			}
+		}
+	}
+}
+
+// Flags of a form are for the files that have it, and the flag for the shape of images in rows is for no images.
+func TestFormFlagsAreForTheirFiles(t *testing.T) {
+	for want, c := range map[string]struct{ flag, path, test string }{
+		"":                                       {"--no-header", "a.csv", "b.libsvm"},
+		"--zero-based is for a LIBSVM file, and": {"--zero-based", "a.csv", "b.csv"},
+		"--header-line is for a CSV file, and a": {"--header-line=2", "a.libsvm", "b.libsvm"},
+	} {
+		cmd := &cobra.Command{Use: "do", RunE: func(*cobra.Command, []string) error { return nil }}
+		var form train.FileForm
+		cmd.Flags().BoolVar(&form.NoHeader, "no-header", false, "")
+		cmd.Flags().BoolVar(&form.ZeroBased, "zero-based", false, "")
+		cmd.Flags().IntVar(&form.HeaderLine, "header-line", 0, "")
+		cmd.SetArgs([]string{c.flag})
+		if err := cmd.Execute(); err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckFormOf(cmd, form, c.path, c.test); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", c, err, want)
 		}
 	}
 }

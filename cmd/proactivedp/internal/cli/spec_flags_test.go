@@ -3,6 +3,7 @@ package cli
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -67,6 +68,18 @@ func TestFlagsTextIsRead(t *testing.T) {
 	if text := FlagsText(spec, usual, "seed", "loss"); text != " --clients 4 --delay unlimited --features hog:4:8 "+
 		"--input-scale 0.5 --holdout 0.1" {
 		t.Errorf("without what is stated otherwise: %q", text)
+	}
+	// For the user's file, a setting is stated even if it is the usual one, because train would choose another.
+	usual.Data = "my.csv"
+	text := FlagsText(usual, Repeatable(usual))
+	for _, want := range []string{" --noise-multiplier 19.29962", " --batch-size 26", " --grad-computations 50000", " --max-grad-norm 0.1",
+		" --eta0 0.1", " --schedule linear"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+	if usual.Data = "phishing"; Repeatable(usual) != usual {
+		t.Errorf("%+v for public data", Repeatable(usual))
 	}
 }
 
