@@ -168,7 +168,7 @@ var specFlags = []specFlag{
 			"person"},
 	{"exact", RunFlags, func(s *train.Spec) any { return &s.Exact },
 		"draw samples and noise exactly, by integer arithmetic, so that low bits of a release reveal nothing; slower " +
-			"(default: on with --seed-from-os)"},
+			"(default: on with --seed-from-os, and in host)"},
 	{"run", RunFlags, func(s *train.Spec) any { return &s.Run },
 		"number of the release with this seed, in [0, 2^64): each number gives other samples and noise; releases " +
 			"that are composed need different numbers"},
