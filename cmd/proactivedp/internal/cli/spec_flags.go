@@ -54,7 +54,7 @@ var specFlags = []specFlag{
 		"data set `name` (see proactivedp data list), or your own file: LIBSVM, .csv with --label-column and " +
 			"--label-map, or .npz, IDX images or CIFAR batches, or a folder of them, with --label-map"},
 	{"clients", SettingFlags, func(s *train.Spec) any { return &s.Clients },
-		"number of clients n, in [1, 1000000]"},
+		"number of clients n, in [1, 1000000]; by default 1 for your own file, except in delay and host"},
 	{"grad-computations", SettingFlags, func(s *train.Spec) any { return &s.GradComps },
 		"gradient computations K of each client, at least the first batch size"},
 	{"batch-size", SettingFlags, func(s *train.Spec) any { return &s.SampleSize },

@@ -95,7 +95,7 @@ func (f *autoFlags) addTraining(cmd *cobra.Command) {
 	schedule.Usage += " (default: the paper's, zero or constant, for the strategies paper, tight or default)"
 	clients := fs.Lookup("clients")
 	clients.DefValue = ""
-	clients.Usage += " (default: as many as --target-epsilon, --target or --delta list)"
+	clients.Usage = "number of clients n, in [1, 1000000] (default: as many as --target-epsilon, --target or --delta list)"
 }
 
 // checkTargets reports that a target is given twice, or as an accuracy for another metric.
