@@ -118,8 +118,9 @@ type Task struct {
 	Strategy Strategy   `json:"strategy"`
 	Clients  []Client   `json:"clients"` // budget and target of each client; as many as Spec.Clients
 	// Stages divides the budget among this number of stages (trainings), in [1, 6]. Each stage gets twice as much of
-	// it as the stage before. Only the strategy Tight supports it. 0 means that one stage uses the whole budget; with
-	// Tight, a cheaper stage may come first if that may be enough.
+	// it as the stage before, and the last one all that is left: for three stages 1/8, 1/4 and 5/8. Only the strategy
+	// Tight supports it. 0 means that one stage uses the whole budget; with Tight, a cheaper stage may come first if
+	// that may be enough.
 	Stages int `json:"stages,omitempty"`
 	// Clip and Eta0 are the clipping norm C and the initial step size η₀ of all stages. 0 means that the best values
 	// are searched for before the first stage (see [Outlook]).

@@ -61,6 +61,25 @@ func TestPrivateProbesArePaidFor(t *testing.T) {
 	}
 }
 
+// Private trials split the data as the training does. If a hash of each record decides, a search with another split had
+// another number of held-out records, and was refused for about every second seed.
+func TestPrivateTrialsAreSplitLikeTheTraining(t *testing.T) {
+	r, o := request(), options(1)
+	r.Epsilon, r.Base.Split, o.Probing = 4, train.RecordSplit, Private
+	for r.Base.Seed = range uint64(6) {
+		report := propose(t, r, o)
+		spec := report.Proposals[0].Setting
+		spec.Holdout = train.UsualHoldout
+		p, err := o.Data.Prepare(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := report.Records-report.Probe.HeldOut, p.Config.Mechanism.DatasetSize; got != want {
+			t.Errorf("seed %d: a trial is accounted for %d records, and has %d", r.Base.Seed, got, want)
+		}
+	}
+}
+
 // Stored trials, and choices that depend on the accuracy of trials, are refused, because ε would not cover
 // them.
 func TestPrivateProbesRefuse(t *testing.T) {

@@ -465,7 +465,7 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 // network starts elsewhere and other rows are held out.
 func (s *searcher) probeOf(spec train.Spec, number int) train.Spec {
 	spec.Data, spec.Delta = s.Probe.Data().Name, 0
-	if s.Probing != Own {
+	if s.Probing != Own && s.Probing != Private { // a private trial is split like the training
 		spec.Features, spec.Split = 0, ""
 		spec.ClassWeights = s.weights
 		spec.AtMost = 0 // the probed data names no persons, and no (ε, δ) covers a proxy

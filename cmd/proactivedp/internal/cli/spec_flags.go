@@ -54,7 +54,7 @@ var specFlags = []specFlag{
 		"data set `name` (see proactivedp data list), or your own file: LIBSVM, .csv with --label-column and " +
 			"--label-map, or .npz, IDX images or CIFAR batches, or a folder of them, with --label-map"},
 	{"clients", SettingFlags, func(s *train.Spec) any { return &s.Clients },
-		"number of clients n, in [1, 1000000]"},
+		"number of clients n, in [1, 1000000]; by default 1 for your own file, except in delay and host"},
 	{"grad-computations", SettingFlags, func(s *train.Spec) any { return &s.GradComps },
 		"gradient computations K of each client, at least the first batch size"},
 	{"batch-size", SettingFlags, func(s *train.Spec) any { return &s.SampleSize },
@@ -168,7 +168,7 @@ var specFlags = []specFlag{
 			"person"},
 	{"exact", RunFlags, func(s *train.Spec) any { return &s.Exact },
 		"draw samples and noise exactly, by integer arithmetic, so that low bits of a release reveal nothing; slower " +
-			"(default: on with --seed-from-os)"},
+			"(default: on with --seed-from-os, and in host)"},
 	{"run", RunFlags, func(s *train.Spec) any { return &s.Run },
 		"number of the release with this seed, in [0, 2^64): each number gives other samples and noise; releases " +
 			"that are composed need different numbers"},

@@ -65,7 +65,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 		"continues from it, and another task on the same data spends the same budget (default: none, for a "+
 		"simulation)")
 	cli.CountVar(fs, &f.stages, "stages", 0, "spend the budget in this many stages, each with twice as much as the one before, "+
-		"in [1, 6] (default: one; for a named set also less than all if the target is known to need less)")
+		"and the last with all that is left, in [1, 6] (default: one; for a named set also less than all if the target is known to need less)")
 	fs.Float64Var(&f.clip, "max-grad-norm", 0, "clipping norm C of all stages, in [1e-30, 1e30] (default: found)")
 	fs.Float64Var(&f.eta0, "eta0", 0, "step size η₀ of all stages, which multiplies the sum of a batch's gradients, in [1e-30, 1e30] "+
 		"(default: found)")
@@ -95,7 +95,7 @@ func (f *autoFlags) addTraining(cmd *cobra.Command) {
 	schedule.Usage += " (default: the paper's, zero or constant, for the strategies paper, tight or default)"
 	clients := fs.Lookup("clients")
 	clients.DefValue = ""
-	clients.Usage += " (default: as many as --target-epsilon, --target or --delta list)"
+	clients.Usage = "number of clients n, in [1, 1000000] (default: as many as --target-epsilon, --target or --delta list)"
 }
 
 // checkTargets reports that a target is given twice, or as an accuracy for another metric.

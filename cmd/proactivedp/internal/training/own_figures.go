@@ -47,7 +47,7 @@ func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 	}
 	cmd.Flags().Lookup("eta0").DefValue = "0" // the help shows no default of 0
 	cmd.Flags().Lookup("data").Usage = "make figures of your own `file`: a utility graph, batch sizes, an ε sweep " +
-		"and permissible delays; settings that are not given follow from the number of records"
+		"and, with several --clients, permissible delays; settings that are not given follow from the number of records"
 }
 
 // asked reports whether the user wants figures of their own data. The error lists flags that

@@ -123,6 +123,8 @@ continues. Beyond 127.0.0.1 a broker needs TLS and credentials, see proactivedp 
 	f.save.add(cmd)
 	cmd.Flags().Lookup("save").Usage = "write the trained model to this `file`, for predict" // there is no average
 	hide(cmd, "runner", "seed-from-os", "bounds", "at-most")                                 // using them prints an error
+	cmd.Flags().Lookup("seed").Usage = "seed of the split, the deal and the default model, a whole number of at least 0; " +
+		"samples and noise come from the secrets of the clients"
 	return cmd
 }
 
