@@ -25,6 +25,7 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // root is the parent of the packages' folders.
@@ -124,6 +125,32 @@ func (k *kernels) kernel(name, signature, doc string) {
 		panic(fmt.Sprintf("%s: %v", name, err))
 	}
 	k.Signature(gotypes.NewSignature(k.pkg, value.Type.(*types.Signature)))
+}
+
+// base and length load the address and the length of a slice. argument loads another 64-bit
+// argument.
+func (k *kernels) base(slice string) reg.GPVirtual    { return k.loaded(k.Param(slice).Base()) }
+func (k *kernels) length(slice string) reg.GPVirtual  { return k.loaded(k.Param(slice).Len()) }
+func (k *kernels) argument(name string) reg.GPVirtual { return k.loaded(k.Param(name)) }
+
+// loaded loads 64 bits of an argument, or of what it points to.
+func (k *kernels) loaded(c gotypes.Component) reg.GPVirtual {
+	return k.Load(c, k.GP64()).(reg.GPVirtual)
+}
+
+// address returns the place of an argument or a result, or of a part of it.
+func (k *kernels) address(c gotypes.Component) operand.Mem {
+	b, err := c.Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
+
+// end returns from the function.
+func (k *kernels) end() {
+	k.VZEROUPPER()
+	k.RET()
 }
 
 // readOnly places a table of numbers next to the code.

@@ -122,18 +122,11 @@ func (s simd) rowDots() {
 		if !s.wide() && vectors > 1 {
 			some = 2 // there are only 16 registers
 		}
-		for _, n := range []int{some, 1} {
-			label := fmt.Sprintf("%sBy%d", label, n)
-			s.Label(label)
-			s.CMPQ(left, Imm(uint64(n)))
-			s.JL(LabelRef(label + "Done"))
+		s.passes(label, left, []int{some, 1}, func(label string, n int) {
 			s.dots(label, n, vectors, s.vectorsAt(z, zRow, vectors), stride, numbers)
 			s.ADDQ(Imm(uint64(8*n)), z)
 			s.ADDQ(Imm(uint64(4*n)), numbers)
-			s.SUBQ(Imm(uint64(n)), left)
-			s.JMP(LabelRef(label))
-			s.Label(label + "Done")
-		}
+		})
 	})
 	s.end()
 }
@@ -192,11 +185,22 @@ func (s simd) broadcastWide(m Mem) reg.VecVirtual {
 }
 
 func (s simd) wideArgument(name string) reg.VecVirtual {
-	b, err := s.Param(name).Resolve()
-	if err != nil {
-		panic(err)
+	return s.broadcastWide(s.address(s.Param(name)))
+}
+
+// passes writes a loop for each of numbers, in order. The loop repeats body(number) as long as at
+// least number are left, and subtracts number each time.
+func (s simd) passes(label string, left reg.GPVirtual, numbers []int, body func(label string, number int)) {
+	for _, n := range numbers {
+		label := fmt.Sprintf("%sBy%d", label, n)
+		s.Label(label)
+		s.CMPQ(left, Imm(uint64(n)))
+		s.JL(LabelRef(label + "Done"))
+		body(label, n)
+		s.SUBQ(Imm(uint64(n)), left)
+		s.JMP(LabelRef(label))
+		s.Label(label + "Done")
 	}
-	return s.broadcastWide(b.Addr)
 }
 
 // addRows processes the columns in passes of some registers. It keeps their sums as integers:
@@ -217,18 +221,11 @@ func (s simd) addRows() {
 		case !s.wide():
 			passes = []int{2, 1}
 		}
-		for _, n := range passes {
-			label := fmt.Sprintf("%sBy%d", label, n)
-			s.Label(label)
-			s.CMPQ(left, Imm(uint64(n)))
-			s.JL(LabelRef(label + "Done"))
+		s.passes(label, left, passes, func(label string, n int) {
 			s.addPass(label, n, vectors, sum, x, stride, magic)
 			s.ADDQ(U32(uint32(n*s.bytes)), sum)
 			s.ADDQ(U32(uint32(n*s.narrowRegister())), x)
-			s.SUBQ(Imm(uint64(n)), left)
-			s.JMP(LabelRef(label))
-			s.Label(label + "Done")
-		}
+		})
 	})
 	s.end()
 }
@@ -397,13 +394,7 @@ func (s simd) logisticSteps() {
 	s.start("logisticSteps", "func(step, factor, dot, side []float64, l *Logistic)", "")
 	step, factor, dot, side := s.base("step"), s.base("factor"), s.base("dot"), s.base("side")
 	common := s.Dereference(s.Param("l"))
-	field := func(name string) reg.VecVirtual {
-		b, err := common.Field(name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		return s.broadcastWide(b.Addr)
-	}
+	field := func(name string) reg.VecVirtual { return s.broadcastWide(s.address(common.Field(name))) }
 	minus := s.signBits()
 	s.loop("next", s.wideRegisters("step"), func() {
 		margin, e := s.load(s.at(dot, 0)), s.reg()

@@ -59,11 +59,6 @@ func (s simd) start(name, signature, doc string) {
 	s.kernel(name+s.class, signature, "does the same as "+name+"Portable"+doc+".")
 }
 
-func (s simd) end() {
-	s.VZEROUPPER()
-	s.RET()
-}
-
 // lengths returns the end of a kernel's comment: " for whole vectors" if the class has no masks to
 // process the rest of a slice.
 func (s simd) lengths() string {
@@ -113,24 +108,10 @@ func (s simd) load(m Mem) reg.VecVirtual {
 	return r
 }
 
-// base and length load the address and the length of a slice. argument loads another 64-bit
-// argument.
-func (s simd) base(slice string) reg.GPVirtual   { return s.gp(s.Load(s.Param(slice).Base(), s.GP64())) }
-func (s simd) length(slice string) reg.GPVirtual { return s.gp(s.Load(s.Param(slice).Len(), s.GP64())) }
-func (k *kernels) argument(name string) reg.GPVirtual {
-	return k.gp(k.Load(k.Param(name), k.GP64()))
-}
-
-func (k *kernels) gp(r reg.Register) reg.GPVirtual { return r.(reg.GPVirtual) }
-
 // broadcast fills a register with a float32 argument.
 func (s simd) broadcast(name string) reg.VecVirtual {
-	b, err := s.Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
 	r := s.reg()
-	s.VBROADCASTSS(b.Addr, r)
+	s.VBROADCASTSS(s.address(s.Param(name)), r)
 	return r
 }
 
@@ -392,8 +373,7 @@ func (s simd) tanhBack() {
 func (s simd) plane(
 	small, big, bigRow reg.GPVirtual, rest []reg.GPVirtual, body func(pixel, upper, lower reg.GPVirtual),
 ) {
-	h, w := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.GP64()
-	row := s.gp(s.Load(s.Param("p").Field("Row"), s.GP64()))
+	h, w, row := s.loaded(s.Param("p").Field("H")), s.GP64(), s.loaded(s.Param("p").Field("Row"))
 	s.SHLQ(Imm(2), row)
 	s.SHLQ(Imm(2), bigRow)
 	s.loop("row", h, func() {
@@ -511,8 +491,8 @@ func (s simd) maxPoolHalves() {
 	}
 	s.start("maxPoolHalves", "func(dst []float32, odd []int32, d []float32, p Plane, which []int32)", "")
 	dst, odd, d, which := s.base("dst"), s.base("odd"), s.base("d"), s.base("which")
-	h, w := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.gp(s.Load(s.Param("p").Field("W"), s.GP64()))
-	row, left := s.gp(s.Load(s.Param("p").Field("Row"), s.GP64())), s.GP64()
+	plane := s.Param("p")
+	h, w, row, left := s.loaded(plane.Field("H")), s.loaded(plane.Field("W")), s.loaded(plane.Field("Row")), s.GP64()
 	s.SHLQ(Imm(2), row)
 	below, oddBelow := s.GP64(), s.GP64() // distances of rows of dst and of odd
 	s.MOVQ(w, below)
@@ -675,12 +655,7 @@ func (s simd) laneSumSquares() {
 
 func (s simd) sumSquares() {
 	s.start("sumSquares", "func(x []float32) float64", "")
-	x := s.sumWide(s.squares(s.base("x")))
-	b, err := s.ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	s.VMOVSD(x, b.Addr)
+	s.VMOVSD(s.sumWide(s.squares(s.base("x"))), s.address(s.ReturnIndex(0)))
 	s.end()
 }
 
@@ -728,8 +703,7 @@ func (s simd) laneScale() {
 func (s simd) spread() {
 	s.start("spread", "func(dst []float32, dstRow, dstColumn int, src []float32, p Plane)", "")
 	dst, dstRow, column, src := s.base("dst"), s.argument("dstRow"), s.argument("dstColumn"), s.base("src")
-	h, w := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.GP64()
-	row := s.gp(s.Load(s.Param("p").Field("Row"), s.GP64()))
+	h, w, row := s.loaded(s.Param("p").Field("H")), s.GP64(), s.loaded(s.Param("p").Field("Row"))
 	for _, stride := range []reg.GPVirtual{dstRow, column, row} {
 		s.SHLQ(Imm(2), stride)
 	}
@@ -803,21 +777,22 @@ func (s simd) fromBytes() {
 }
 
 // half returns a register with the lower or the upper half of v's floats as float64.
-func (s simd) half(v reg.VecVirtual, upper bool) reg.VecVirtual {
-	from, wide := v.AsX(), s.reg()
-	if s.wide() {
-		from = v.AsY()
-	}
-	if upper {
-		if s.wide() {
-			from = s.YMM()
-			s.VEXTRACTF64X4(Imm(1), v, from)
-		} else {
-			from = s.XMM()
-			s.VEXTRACTF128(Imm(1), v, from)
+func (k *kernels) half(v reg.VecVirtual, upper bool) reg.VecVirtual {
+	if v.Size() > ymmBytes {
+		wide, from := k.ZMM(), v.AsY()
+		if upper {
+			from = k.YMM()
+			k.VEXTRACTF64X4(Imm(1), v, from)
 		}
+		k.VCVTPS2PD(from, wide)
+		return wide
 	}
-	s.VCVTPS2PD(from, wide)
+	wide, from := k.YMM(), v.AsX()
+	if upper {
+		from = k.XMM()
+		k.VEXTRACTF128(Imm(1), v, from)
+	}
+	k.VCVTPS2PD(from, wide)
 	return wide
 }
 
@@ -912,12 +887,7 @@ func (s simd) addNarrowVector(dst, x reg.GPVirtual) {
 
 func (s simd) axpyWide() {
 	s.start("axpyWide", "func(alpha float64, x []float32, y []float64)", s.lengths())
-	alpha, err := s.Param("alpha").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	factor, x, y := s.reg(), s.base("x"), s.base("y")
-	s.VBROADCASTSD(alpha.Addr, factor)
+	x, y, factor := s.base("x"), s.base("y"), s.wideArgument("alpha")
 	s.vectors("x", func() {
 		for i := range 2 * laneBytes / s.bytes {
 			v := s.reg()
