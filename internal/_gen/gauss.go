@@ -20,9 +20,7 @@ func gauss(k *kernels) {
 		signBit:         k.number("signBit"),
 		rareRadius:      k.number("rareRadius"),
 	})
-	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
-		gaussian{simd: s}.addNormals(bits)
-	}
+	k.classes(func(s simd) { gaussian{simd: s}.addNormals(bits) })
 }
 
 // Elements of gaussTable: the start of a polynomial, or a number.

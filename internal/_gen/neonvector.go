@@ -3,27 +3,12 @@ package main
 // neonVector writes the element-by-element kernels for arm64. As on amd64, each follows the
 // portable function operation by operation.
 func neonVector(n *neon) {
-	n.relu()
-	n.reluBack()
-	n.tanh()
-	n.tanhBack()
-	n.exp()
-	n.maxPool()
-	n.maxPoolBack()
-	n.avgPool()
-	n.avgPoolBack()
-	n.laneSum()
-	n.laneSumSquares()
-	n.sumSquares()
-	n.laneScale()
-	n.axpyTo()
-	n.fromBytes()
-	n.laneAxpyWide()
-	n.addWide()
-	n.addNarrow()
-	n.narrowTile()
-	n.axpyWide()
-	n.spread()
+	for _, kernel := range []func(*neon){(*neon).relu, (*neon).reluBack, (*neon).tanh, (*neon).tanhBack, (*neon).exp,
+		(*neon).maxPool, (*neon).maxPoolBack, (*neon).avgPool, (*neon).avgPoolBack, (*neon).laneSum, (*neon).laneSumSquares,
+		(*neon).sumSquares, (*neon).laneScale, (*neon).axpyTo, (*neon).fromBytes, (*neon).laneAxpyWide, (*neon).addWide,
+		(*neon).addNarrow, (*neon).narrowTile, (*neon).axpyWide, (*neon).spread} {
+		kernel(n)
+	}
 }
 
 // twin begins the NEON version of the portable kernel with this name.

@@ -10,13 +10,7 @@ import (
 // rows writes the kernels of linear models, whose rows are dense. Each has the bits of its portable
 // version. A product of two float32 is exact in float64, so fusing it with a sum changes nothing.
 func rows(k *kernels) {
-	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
-		s.widenRow()
-		s.rowDots()
-		s.addRows()
-		s.expWide()
-		s.logisticSteps()
-	}
+	k.classes(simd.widenRow, simd.rowDots, simd.addRows, simd.expWide, simd.logisticSteps)
 }
 
 // rowsAtOnce is the number of rows that a product processes at a time, so that their sums need not
@@ -431,9 +425,7 @@ func (s simd) logisticSteps() {
 		s.VMOVUPD(part, s.at(factor, 0))
 		s.VMULPD(part, a, a)
 		s.VMOVUPD(a, s.at(step, 0))
-		for _, p := range []reg.GPVirtual{step, factor, dot, side} {
-			s.ADDQ(Imm(uint64(s.bytes)), p)
-		}
+		s.advance(uint64(s.bytes), step, factor, dot, side)
 	})
 	s.end()
 }

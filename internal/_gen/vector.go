@@ -12,29 +12,18 @@ import (
 // operation, so all classes give the same bits. Squares of float32 are exact in float64, so a fused
 // operation rounds like two operations.
 func vector(k *kernels) {
+	k.classes(simd.relu, simd.reluBack, simd.tanh, simd.tanhBack, simd.exp, simd.maxPool, simd.maxPoolBack,
+		simd.maxPoolHalves, simd.avgPool, simd.avgPoolBack, simd.laneSum, simd.laneSumSquares, simd.sumSquares,
+		simd.laneScale, simd.axpyTo, simd.fromBytes, simd.laneAxpyWide, simd.addWide, simd.addNarrow, simd.narrowTile,
+		simd.axpyWide, simd.spread)
+}
+
+// classes writes kernels for AVX2, and then for AVX-512.
+func (k *kernels) classes(write ...func(simd)) {
 	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
-		s.relu()
-		s.reluBack()
-		s.tanh()
-		s.tanhBack()
-		s.exp()
-		s.maxPool()
-		s.maxPoolBack()
-		s.maxPoolHalves()
-		s.avgPool()
-		s.avgPoolBack()
-		s.laneSum()
-		s.laneSumSquares()
-		s.sumSquares()
-		s.laneScale()
-		s.axpyTo()
-		s.fromBytes()
-		s.laneAxpyWide()
-		s.addWide()
-		s.addNarrow()
-		s.narrowTile()
-		s.axpyWide()
-		s.spread()
+		for _, kernel := range write {
+			kernel(s)
+		}
 	}
 }
 
@@ -89,6 +78,15 @@ func (s simd) parts() []reg.VecVirtual {
 	return r
 }
 
+// vector loads a vector of 16 floats.
+func (s simd) vector(at reg.GPVirtual) []reg.VecVirtual {
+	r := s.parts()
+	for i := range r {
+		s.VMOVUPS(s.at(at, i), r[i])
+	}
+	return r
+}
+
 func (s simd) zero() reg.VecVirtual {
 	r := s.reg()
 	if s.wide() {
@@ -115,6 +113,13 @@ func (s simd) broadcast(name string) reg.VecVirtual {
 	return r
 }
 
+// advance increases pointers by a number of bytes.
+func (s simd) advance(bytes uint64, pointers ...reg.GPVirtual) {
+	for _, p := range pointers {
+		s.ADDQ(Imm(bytes), p)
+	}
+}
+
 // loop repeats the body n times, n ≥ 0, counting n down.
 func (s simd) loop(label string, n reg.GPVirtual, body func()) {
 	s.TESTQ(n, n)
@@ -131,9 +136,7 @@ func (s simd) loop(label string, n reg.GPVirtual, body func()) {
 func (s simd) registers(slice string, pointers []reg.GPVirtual, body func()) {
 	s.loop("next", s.count(slice), func() {
 		body()
-		for _, p := range pointers {
-			s.ADDQ(Imm(uint64(s.bytes)), p)
-		}
+		s.advance(uint64(s.bytes), pointers...)
 	})
 }
 
@@ -386,12 +389,8 @@ func (s simd) plane(
 		s.Load(s.Param("p").Field("W"), w)
 		s.loop("column", w, func() {
 			body(pixel, upper, lower)
-			for _, p := range append(rest, pixel) {
-				s.ADDQ(Imm(laneBytes), p)
-			}
-			for _, p := range []reg.GPVirtual{upper, lower} {
-				s.ADDQ(Imm(2*laneBytes), p)
-			}
+			s.advance(laneBytes, append(rest, pixel)...)
+			s.advance(2*laneBytes, upper, lower)
 		})
 	})
 }
@@ -522,10 +521,8 @@ func (s simd) maxPoolHalves() {
 				s.VMOVAPS_Z(v, half, out)
 				s.VMOVUPS(out, to)
 			}
-			for _, p := range []reg.GPVirtual{from, which, dst} {
-				s.ADDQ(Imm(laneBytes), p)
-			}
-			s.ADDQ(Imm(4), odd)
+			s.advance(laneBytes, from, which, dst)
+			s.advance(4, odd)
 		})
 		s.ADDQ(below, dst)
 		s.ADDQ(oddBelow, odd)
@@ -683,10 +680,7 @@ func (s simd) sumWide(sum []reg.VecVirtual) reg.Register {
 func (s simd) laneScale() {
 	s.start("laneScale", "func(dst []float32, dstRow int, f *[16]float32, x []float32)", "")
 	dst, dstRow, f, x := s.base("dst"), s.argument("dstRow"), s.argument("f"), s.base("x")
-	factor := s.parts()
-	for i, r := range factor {
-		s.VMOVUPS(s.at(f, i), r)
-	}
+	factor := s.vector(f)
 	s.SHLQ(Imm(2), dstRow)
 	s.vectors("x", func() {
 		for i, r := range factor {
@@ -734,9 +728,7 @@ func (s simd) addScaled(factor []reg.VecVirtual, x, y, dst reg.GPVirtual) {
 			s.VADDPS(s.at(y, i), v, v)
 			s.VMOVUPS(v, s.at(dst, i))
 		}
-		for _, p := range []reg.GPVirtual{x, y, dst} {
-			s.ADDQ(Imm(laneBytes), p)
-		}
+		s.advance(laneBytes, x, y, dst)
 	})
 	s.rest("x", func(mask reg.OpmaskVirtual) {
 		v, to := s.reg(), s.reg()
@@ -799,10 +791,7 @@ func (k *kernels) half(v reg.VecVirtual, upper bool) reg.VecVirtual {
 func (s simd) laneAxpyWide() {
 	s.start("laneAxpyWide", "func(f *[16]float32, x []float32, y []float64)", "")
 	f, x, y := s.argument("f"), s.base("x"), s.base("y")
-	factor := s.parts()
-	for i, r := range factor {
-		s.VMOVUPS(s.at(f, i), r)
-	}
+	factor := s.vector(f)
 	s.vectors("x", func() {
 		var pairs [][2]reg.VecVirtual // pairs of lanes that are added
 		scaled := make([]reg.VecVirtual, len(factor))
@@ -822,8 +811,7 @@ func (s simd) laneAxpyWide() {
 			s.VADDPD(s.at(y, i), p[0], p[0])
 			s.VMOVUPS(p[0], s.at(y, i))
 		}
-		s.ADDQ(Imm(laneBytes), x)
-		s.ADDQ(Imm(laneBytes), y)
+		s.advance(laneBytes, x, y)
 	})
 	s.end()
 }
