@@ -470,33 +470,41 @@ func (c *contraction) multiplyOdd(acc [][]reg.VecVirtual, places []place) {
 	c.SHRQ(operand.U8(4), rowOdd) // each vector of A has an integer of Odd
 	chosen := c.register()
 	c.VXORPS(chosen, chosen, chosen) // avo assumes that blends read what they write
+	c.eachTerm(func(a, b reg.GPVirtual) {
+		odd := c.GP64()
+		c.MOVQ(a, odd)
+		c.SHRQ(operand.U8(2), odd)
+		c.ADDQ(baseOdd, odd)
+		c.LEAQ(operand.Mem{Base: baseA, Index: a, Scale: floatBytes}, a)
+		row := make([]reg.VecVirtual, len(places)+1)
+		for j := range row {
+			row[j] = c.register()
+			c.VMOVUPS(operand.Mem{Base: first, Index: b, Scale: floatBytes, Disp: j * laneBytes}, row[j])
+		}
+		masks := c.rows(len(acc), odd, rowOdd)
+		for m, at := range c.rows(len(acc), a, rowA) {
+			factor, mask := c.register(), c.K()
+			c.KMOVW(masks[m], mask)
+			c.VMOVUPS(at, factor)
+			for j := range acc[m] {
+				c.VBLENDMPS(row[j+1], row[j], mask, chosen)
+				c.VFMADD231PS(chosen, factor, acc[m][j])
+			}
+		}
+	})
+}
+
+// eachTerm loops over the terms that are left. The body gets the places in A and B of a term.
+func (c *contraction) eachTerm(body func(a, b reg.GPVirtual)) {
 	loop, done := c.label("loop"), c.label("done")
 	c.TESTQ(c.left, c.left)
 	c.JZ(operand.LabelRef(done))
 
 	c.Label(loop)
-	a, b, odd := c.GP64(), c.GP64(), c.GP64()
+	a, b := c.GP64(), c.GP64()
 	c.MOVLQSX(operand.Mem{Base: c.behind, Index: c.left, Scale: 1}, a)
 	c.MOVLQSX(operand.Mem{Base: c.behind, Index: c.left, Scale: 1, Disp: termBytes / 2}, b)
-	c.MOVQ(a, odd)
-	c.SHRQ(operand.U8(2), odd)
-	c.ADDQ(baseOdd, odd)
-	c.LEAQ(operand.Mem{Base: baseA, Index: a, Scale: floatBytes}, a)
-	row := make([]reg.VecVirtual, len(places)+1)
-	for j := range row {
-		row[j] = c.register()
-		c.VMOVUPS(operand.Mem{Base: first, Index: b, Scale: floatBytes, Disp: j * laneBytes}, row[j])
-	}
-	masks := c.rows(len(acc), odd, rowOdd)
-	for m, at := range c.rows(len(acc), a, rowA) {
-		factor, mask := c.register(), c.K()
-		c.KMOVW(masks[m], mask)
-		c.VMOVUPS(at, factor)
-		for j := range acc[m] {
-			c.VBLENDMPS(row[j+1], row[j], mask, chosen)
-			c.VFMADD231PS(chosen, factor, acc[m][j])
-		}
-	}
+	body(a, b)
 	c.ADDQ(operand.U8(termBytes), c.left)
 	c.JNZ(operand.LabelRef(loop))
 	c.Label(done)
@@ -507,36 +515,27 @@ func (c *contraction) multiply(acc [][]reg.VecVirtual, places []place, offsets [
 	baseB, _ := c.matrix("B")
 	columns := c.pointers(baseB, "B", places)
 	baseA, rowA := c.matrix("A")
-	loop, done := c.label("loop"), c.label("done")
-	c.TESTQ(c.left, c.left)
-	c.JZ(operand.LabelRef(done))
-
-	c.Label(loop)
-	a, b := c.GP64(), c.GP64()
-	c.MOVLQSX(operand.Mem{Base: c.behind, Index: c.left, Scale: 1}, a)
-	c.MOVLQSX(operand.Mem{Base: c.behind, Index: c.left, Scale: 1, Disp: termBytes / 2}, b)
-	c.LEAQ(operand.Mem{Base: baseA, Index: a, Scale: floatBytes}, a)
-	var row []reg.VecVirtual
-	for _, p := range columns {
-		for _, offset := range offsets {
-			row = append(row, c.register())
-			c.VMOVUPS(operand.Mem{Base: p, Index: b, Scale: floatBytes, Disp: offset}, row[len(row)-1])
+	c.eachTerm(func(a, b reg.GPVirtual) {
+		c.LEAQ(operand.Mem{Base: baseA, Index: a, Scale: floatBytes}, a)
+		var row []reg.VecVirtual
+		for _, p := range columns {
+			for _, offset := range offsets {
+				row = append(row, c.register())
+				c.VMOVUPS(operand.Mem{Base: p, Index: b, Scale: floatBytes, Disp: offset}, row[len(row)-1])
+			}
 		}
-	}
-	for m, at := range c.rows(len(acc), a, rowA) {
-		factor := c.register()
-		if c.lanes {
-			c.VMOVUPS(at, factor)
-		} else {
-			c.VBROADCASTSS(at, factor)
+		for m, at := range c.rows(len(acc), a, rowA) {
+			factor := c.register()
+			if c.lanes {
+				c.VMOVUPS(at, factor)
+			} else {
+				c.VBROADCASTSS(at, factor)
+			}
+			for j := range row {
+				c.multiplyAdd(row[j], factor, acc[m][j])
+			}
 		}
-		for j := range row {
-			c.multiplyAdd(row[j], factor, acc[m][j])
-		}
-	}
-	c.ADDQ(operand.U8(termBytes), c.left)
-	c.JNZ(operand.LabelRef(loop))
-	c.Label(done)
+	})
 }
 
 // transposeAVX2 loads each register with four floats of a row and four floats of the row four below
