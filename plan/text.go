@@ -296,6 +296,14 @@ func (p *Plan) writeOtherAdjacency(t *page) {
 // share formats a fraction of the full-batch signal as a percentage.
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
+// orDash formats a value, or returns "-" if it does not exist.
+func orDash(v *float64, format func(float64) string) string {
+	if v == nil {
+		return "-"
+	}
+	return format(*v)
+}
+
 // WriteBatches writes a table for people of the trainings that [Compare] returned as rows, one line for each batch
 // size. The columns are the number of rounds, the least noise multiplier σ, the signal (the size of the summed
 // gradients compared with the noise, as a percentage of that of full batches, see [Batch]), the numbers of gradients
@@ -318,12 +326,8 @@ func WriteBatches(w io.Writer, rows []Batch) error {
 		if allocated {
 			of = fmt.Sprintf("%d\t", b.Batches)
 		}
-		signal := "-"
-		if b.Signal != nil {
-			signal = share(*b.Signal)
-		}
-		t.line("%d\t%s%d\t%s\t%s\t%d\t%d\t%d", b.SampleSize, of, b.Rounds, up(*b.Sigma, digits), signal, b.Computations,
-			b.Messages, b.Bytes)
+		t.line("%d\t%s%d\t%s\t%s\t%d\t%d\t%d", b.SampleSize, of, b.Rounds, up(*b.Sigma, digits), orDash(b.Signal, share),
+			b.Computations, b.Messages, b.Bytes)
 	}
 	return t.writeTo(w)
 }
@@ -498,20 +502,13 @@ func (f *Frontier) WriteText(w io.Writer) error {
 	t := newPage(fmt.Sprintf("Least σ for ε = %s, δ = %s, %s: N = %d, k = %.6g epochs, θ = %g%s",
 		decimal.Exactly(f.Epsilon), up(f.Delta, 5), f.For(), f.N, f.Epochs, f.Theta, f.drawn()))
 	number := func(v *float64) string {
-		if v == nil {
-			return "-"
-		}
-		return up(*v, digits)
+		return orDash(v, func(sigma float64) string { return up(sigma, digits) })
 	}
 	t.line("s\tT\trate\tclosed form, add-or-remove\t%s, add-or-remove\t%s, replace-one\tsignal\tgradients",
 		f.Accountant, f.Accountant)
 	for _, r := range f.Rows {
-		signal := "-"
-		if r.Signal != nil {
-			signal = share(*r.Signal)
-		}
 		t.line("%d\t%d\t%s\t%s\t%s\t%s\t%s\t%d", r.SampleSize, r.Rounds, down(r.SampleRate, 6), number(r.ClosedForm),
-			number(r.AddOrRemove), number(r.ReplaceOne), signal, r.Computations)
+			number(r.AddOrRemove), number(r.ReplaceOne), orDash(r.Signal, share), r.Computations)
 	}
 	return t.writeTo(w)
 }
@@ -555,11 +552,7 @@ func (p *Next) WriteText(w io.Writer) error {
 		t.line("s\tT\tε ≤")
 	}
 	for _, c := range p.Choices {
-		eps := "-"
-		if c.EpsilonUpper != nil {
-			eps = up(*c.EpsilonUpper, 5)
-		}
-		t.line("%d\t%d\t%s", c.SampleSize, c.Rounds, eps)
+		t.line("%d\t%d\t%s", c.SampleSize, c.Rounds, orDash(c.EpsilonUpper, func(eps float64) string { return up(eps, 5) }))
 	}
 	t.paragraph(p.line())
 	return t.writeTo(w)
