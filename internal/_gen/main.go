@@ -32,20 +32,20 @@ import (
 const root = "../.."
 
 // generators lists the files that can be written, with the package's folder and the function that
-// writes the file. The function is in the file of the same name.
+// writes the file. The kernels are in the file of the same name, and those for arm64 in neonNAME.go.
 var generators = map[string]struct {
 	folder   string
 	generate func(*kernels)
 	arm64    func(*neon) // nil if there is no arm64 file
 }{
 	"contract":  {"internal/f32", contract, neonContract},
-	"gauss":     {"internal/f32", gauss, neonGauss},
+	"gauss":     {"internal/f32", gauss, func(n *neon) { n.twins(normalTwins(nil)) }},
 	"keystream": {"rng", keystream, neonKeystream},
 	"pairs":     {"internal/f32", pairs, nil},
-	"rows":      {"internal/f32", rows, neonRows},
+	"rows":      {"internal/f32", func(k *kernels) { k.twins(rowTwins) }, func(n *neon) { n.twins(rowTwins) }},
 	"split":     {"internal/f32", split, nil},
 	"state":     {"internal/cpu", state, nil},
-	"vector":    {"internal/f32", vector, neonVector},
+	"vector":    {"internal/f32", func(k *kernels) { k.twins(vectorTwins) }, func(n *neon) { n.twins(vectorTwins) }},
 }
 
 func main() {

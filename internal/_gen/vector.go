@@ -8,25 +8,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vector writes the element-by-element kernels. Each follows its portable version operation by
-// operation, so all classes give the same bits. Squares of float32 are exact in float64, so a fused
-// operation rounds like two operations.
-func vector(k *kernels) {
-	k.classes(simd.relu, simd.reluBack, simd.tanh, simd.tanhBack, simd.exp, simd.maxPool, simd.maxPoolBack,
-		simd.maxPoolHalves, simd.avgPool, simd.avgPoolBack, simd.laneSum, simd.laneSumSquares, simd.sumSquares,
-		simd.laneScale, simd.axpyTo, simd.fromBytes, simd.laneAxpyWide, simd.addWide, simd.addNarrow, simd.narrowTile,
-		simd.axpyWide, simd.spread)
-}
-
-// classes writes kernels for AVX2, and then for AVX-512.
-func (k *kernels) classes(write ...func(simd)) {
-	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
-		for _, kernel := range write {
-			kernel(s)
-		}
-	}
-}
-
 // Predicates of VCMPPS, quiet. All except notLE are false for NaN.
 const (
 	notLE   = 0x16
@@ -42,19 +23,6 @@ type simd struct {
 	*kernels
 	class string
 	bytes int // size of a register
-}
-
-func (s simd) start(name, signature, doc string) {
-	s.kernel(name+s.class, signature, "does the same as "+name+"Portable"+doc+".")
-}
-
-// lengths returns the end of a kernel's comment: " for whole vectors" if the class has no masks to
-// process the rest of a slice.
-func (s simd) lengths() string {
-	if s.wide() {
-		return ""
-	}
-	return " for whole vectors"
 }
 
 func (s simd) wide() bool { return s.bytes == 64 }
@@ -258,18 +226,15 @@ func (s simd) horner(z reg.VecVirtual, c func(int) reg.VecVirtual, first, last i
 }
 
 func (s simd) relu() {
-	s.start("relu", "func(x []float32)", "")
 	x, zero := s.base("x"), s.zero()
 	s.registers("x", []reg.GPVirtual{x}, func() {
 		v := s.reg()
 		s.VMAXPS(s.at(x, 0), zero, v) // returns the second source if one is NaN
 		s.VMOVUPS(v, s.at(x, 0))
 	})
-	s.end()
 }
 
 func (s simd) reluBack() {
-	s.start("reluBack", "func(d, y []float32)", "")
 	d, y, zero := s.base("d"), s.base("y"), s.zero()
 	s.registers("d", []reg.GPVirtual{d, y}, func() {
 		v := s.load(s.at(y, 0))
@@ -283,11 +248,9 @@ func (s simd) reluBack() {
 		}
 		s.VMOVUPS(v, s.at(d, 0))
 	})
-	s.end()
 }
 
 func (s simd) tanh() {
-	s.start("tanh", "func(x []float32)", "")
 	x, c := s.base("x"), s.table(goTable("expTable"), 15)
 	some := 2
 	if s.wide() {
@@ -305,11 +268,9 @@ func (s simd) tanh() {
 		s.VDIVPS(k, r, r)
 		s.VMOVUPS(r, s.at(x, i))
 	})
-	s.end()
 }
 
 func (s simd) exp() {
-	s.start("exp", "func(x []float32)", "")
 	x, c := s.base("x"), s.table(goTable("expTable"), 15)
 	s.registers("x", []reg.GPVirtual{x}, func() {
 		v, half := s.reg(), s.reg()
@@ -322,7 +283,6 @@ func (s simd) exp() {
 		s.timesPowerOf2(r, k, c)
 		s.VMOVUPS(r, s.at(x, 0))
 	})
-	s.end()
 }
 
 // expm1 returns r and the integers k with e^v = 2^k·(1+r). It overwrites v. c is expTable.
@@ -358,7 +318,6 @@ func (s simd) clamp(from Op, lo, hi, to reg.VecVirtual) {
 }
 
 func (s simd) tanhBack() {
-	s.start("tanhBack", "func(d, y []float32)", "")
 	d, y, one := s.base("d"), s.base("y"), s.constant(goTable("expTable"), 13)
 	s.registers("d", []reg.GPVirtual{d, y}, func() {
 		v := s.load(s.at(y, 0))
@@ -367,7 +326,6 @@ func (s simd) tanhBack() {
 		s.VMULPS(s.at(d, 0), v, v)
 		s.VMOVUPS(v, s.at(d, 0))
 	})
-	s.end()
 }
 
 // plane loops over the pixels of a plane p whose rows begin at small, and of a plane of twice the
@@ -416,7 +374,6 @@ func (s simd) integers() [4]reg.VecVirtual {
 }
 
 func (s simd) maxPool() {
-	s.start("maxPool", "func(dst []float32, p Plane, src []float32, srcRow int, which []int32)", "")
 	dst, src, srcRow, which := s.base("dst"), s.base("src"), s.argument("srcRow"), s.base("which")
 	number := s.integers()
 	s.plane(dst, src, srcRow, []reg.GPVirtual{which}, func(pixel, upper, lower reg.GPVirtual) {
@@ -456,11 +413,9 @@ func (s simd) maxPool() {
 			s.VMOVUPS(arg, s.at(which, i))
 		}
 	})
-	s.end()
 }
 
 func (s simd) maxPoolBack() {
-	s.start("maxPoolBack", "func(dst []float32, dstRow int, d []float32, p Plane, which []int32)", "")
 	dst, dstRow, d, which := s.base("dst"), s.argument("dstRow"), s.base("d"), s.base("which")
 	number := s.integers()
 	s.plane(d, dst, dstRow, []reg.GPVirtual{which}, func(pixel, upper, lower reg.GPVirtual) {
@@ -480,15 +435,10 @@ func (s simd) maxPoolBack() {
 			}
 		}
 	})
-	s.end()
 }
 
 // maxPoolHalves writes the kernel of MaxPoolHalves, which exists only for the class with masks.
 func (s simd) maxPoolHalves() {
-	if !s.wide() {
-		return
-	}
-	s.start("maxPoolHalves", "func(dst []float32, odd []int32, d []float32, p Plane, which []int32)", "")
 	dst, odd, d, which := s.base("dst"), s.base("odd"), s.base("d"), s.base("which")
 	plane := s.Param("p")
 	h, w, row, left := s.loaded(plane.Field("H")), s.loaded(plane.Field("W")), s.loaded(plane.Field("Row")), s.GP64()
@@ -527,7 +477,6 @@ func (s simd) maxPoolHalves() {
 		s.ADDQ(below, dst)
 		s.ADDQ(oddBelow, odd)
 	})
-	s.end()
 }
 
 // quarter fills a register with 2^-2, whose exponent is 125 in float32.
@@ -540,7 +489,6 @@ func (s simd) quarter() reg.VecVirtual {
 }
 
 func (s simd) avgPool() {
-	s.start("avgPool", "func(dst []float32, p Plane, src []float32, srcRow int)", "")
 	dst, src, srcRow, quarter := s.base("dst"), s.base("src"), s.argument("srcRow"), s.quarter()
 	s.plane(dst, src, srcRow, nil, func(pixel, upper, lower reg.GPVirtual) {
 		for i := range laneBytes / s.bytes {
@@ -553,11 +501,9 @@ func (s simd) avgPool() {
 			s.VMOVUPS(a, s.at(pixel, i))
 		}
 	})
-	s.end()
 }
 
 func (s simd) avgPoolBack() {
-	s.start("avgPoolBack", "func(dst []float32, dstRow int, d []float32, p Plane)", "")
 	dst, dstRow, d, quarter := s.base("dst"), s.argument("dstRow"), s.base("d"), s.quarter()
 	s.plane(d, dst, dstRow, nil, func(pixel, upper, lower reg.GPVirtual) {
 		for i := range laneBytes / s.bytes {
@@ -568,7 +514,6 @@ func (s simd) avgPoolBack() {
 			}
 		}
 	})
-	s.end()
 }
 
 // inTurn loops over the vectors at x and passes each to the next of n bodies in rotation: the sums
@@ -594,7 +539,6 @@ func (s simd) inTurn(slice string, x reg.GPVirtual, n int, body func(turn int, a
 }
 
 func (s simd) laneSum() {
-	s.start("laneSum", "func(acc *[64]float32, x []float32)", "")
 	acc, x := s.argument("acc"), s.base("x")
 	var sum [4][]reg.VecVirtual
 	for t := range sum {
@@ -612,7 +556,6 @@ func (s simd) laneSum() {
 			s.VMOVUPS(r, s.at(acc, i).Offset(t*laneBytes))
 		}
 	}
-	s.end()
 }
 
 // addSquares adds the squares of the 16 floats at an address to float64 sums.
@@ -641,19 +584,15 @@ func (s simd) squares(x reg.GPVirtual) []reg.VecVirtual {
 }
 
 func (s simd) laneSumSquares() {
-	s.start("laneSumSquares", "func(acc *[16]float64, x []float32)", "")
 	acc, x := s.argument("acc"), s.base("x")
 	for i, r := range s.squares(x) {
 		s.VADDPD(s.at(acc, i), r, r)
 		s.VMOVUPS(r, s.at(acc, i))
 	}
-	s.end()
 }
 
 func (s simd) sumSquares() {
-	s.start("sumSquares", "func(x []float32) float64", "")
 	s.VMOVSD(s.sumWide(s.squares(s.base("x"))), s.address(s.ReturnIndex(0)))
-	s.end()
 }
 
 // sumWide adds the float64 of the registers by halves, and overwrites them.
@@ -678,7 +617,6 @@ func (s simd) sumWide(sum []reg.VecVirtual) reg.Register {
 }
 
 func (s simd) laneScale() {
-	s.start("laneScale", "func(dst []float32, dstRow int, f *[16]float32, x []float32)", "")
 	dst, dstRow, f, x := s.base("dst"), s.argument("dstRow"), s.argument("f"), s.base("x")
 	factor := s.vector(f)
 	s.SHLQ(Imm(2), dstRow)
@@ -691,11 +629,9 @@ func (s simd) laneScale() {
 		s.ADDQ(Imm(laneBytes), x)
 		s.ADDQ(dstRow, dst)
 	})
-	s.end()
 }
 
 func (s simd) spread() {
-	s.start("spread", "func(dst []float32, dstRow, dstColumn int, src []float32, p Plane)", "")
 	dst, dstRow, column, src := s.base("dst"), s.argument("dstRow"), s.argument("dstColumn"), s.base("src")
 	h, w, row := s.loaded(s.Param("p").Field("H")), s.GP64(), s.loaded(s.Param("p").Field("Row"))
 	for _, stride := range []reg.GPVirtual{dstRow, column, row} {
@@ -716,7 +652,6 @@ func (s simd) spread() {
 		s.ADDQ(dstRow, dst)
 		s.ADDQ(row, src)
 	})
-	s.end()
 }
 
 // addScaled sets dst to the vectors of y and those of x times the factor.
@@ -741,17 +676,14 @@ func (s simd) addScaled(factor []reg.VecVirtual, x, y, dst reg.GPVirtual) {
 }
 
 func (s simd) axpyTo() {
-	s.start("axpyTo", "func(dst []float32, alpha float32, x, y []float32)", s.lengths())
 	factor := s.parts()
 	for i := range factor {
 		factor[i] = s.broadcast("alpha")
 	}
 	s.addScaled(factor, s.base("x"), s.base("y"), s.base("dst"))
-	s.end()
 }
 
 func (s simd) fromBytes() {
-	s.start("fromBytes", "func(dst []float32, src []byte, scale, shift float32)", " for whole vectors")
 	dst, src, scale, shift := s.base("dst"), s.base("src"), s.broadcast("scale"), s.broadcast("shift")
 	s.vectors("dst", func() {
 		for i := range laneBytes / s.bytes {
@@ -765,7 +697,6 @@ func (s simd) fromBytes() {
 		s.ADDQ(Imm(laneBytes), dst)
 		s.ADDQ(Imm(laneBytes/4), src)
 	})
-	s.end()
 }
 
 // half returns a register with the lower or the upper half of v's floats as float64.
@@ -789,7 +720,6 @@ func (k *kernels) half(v reg.VecVirtual, upper bool) reg.VecVirtual {
 }
 
 func (s simd) laneAxpyWide() {
-	s.start("laneAxpyWide", "func(f *[16]float32, x []float32, y []float64)", "")
 	f, x, y := s.argument("f"), s.base("x"), s.base("y")
 	factor := s.vector(f)
 	s.vectors("x", func() {
@@ -813,11 +743,9 @@ func (s simd) laneAxpyWide() {
 		}
 		s.advance(laneBytes, x, y)
 	})
-	s.end()
 }
 
 func (s simd) addWide() {
-	s.start("addWide", "func(dst []float64, dstRow int, x []float32, rows, vectors int)", "")
 	dst, dstRow, x := s.base("dst"), s.argument("dstRow"), s.base("x")
 	s.SHLQ(Imm(3), dstRow)
 	s.tileRows(dst, dstRow, x, tileCols*laneBytes, func(to, from reg.GPVirtual) {
@@ -830,11 +758,9 @@ func (s simd) addWide() {
 		s.ADDQ(Imm(laneBytes), from)
 		s.ADDQ(Imm(2*laneBytes), to)
 	})
-	s.end()
 }
 
 func (s simd) addNarrow() {
-	s.start("addNarrow", "func(dst []float32, x []float64)", s.lengths())
 	dst, x := s.base("dst"), s.base("x")
 	s.vectors("dst", func() {
 		s.addNarrowVector(dst, x)
@@ -852,7 +778,6 @@ func (s simd) addNarrow() {
 			s.VMOVUPS(narrow, k, Mem{Base: dst, Disp: i * s.narrowRegister()})
 		}
 	})
-	s.end()
 }
 
 // addNarrowVector adds 16 float64 to 16 floats.
@@ -874,7 +799,6 @@ func (s simd) addNarrowVector(dst, x reg.GPVirtual) {
 }
 
 func (s simd) axpyWide() {
-	s.start("axpyWide", "func(alpha float64, x []float32, y []float64)", s.lengths())
 	x, y, factor := s.base("x"), s.base("y"), s.wideArgument("alpha")
 	s.vectors("x", func() {
 		for i := range 2 * laneBytes / s.bytes {
@@ -898,11 +822,9 @@ func (s simd) axpyWide() {
 			s.VMOVUPD(v, k, s.at(y, i))
 		}
 	})
-	s.end()
 }
 
 func (s simd) narrowTile() {
-	s.start("narrowTile", "func(dst []float32, dstRow int, x []float64, rows, vectors int)", "")
 	dst, dstRow, x := s.base("dst"), s.argument("dstRow"), s.base("x")
 	s.SHLQ(Imm(2), dstRow)
 	s.tileRows(dst, dstRow, x, 2*tileCols*laneBytes, func(to, from reg.GPVirtual) {
@@ -910,7 +832,6 @@ func (s simd) narrowTile() {
 		s.ADDQ(Imm(laneBytes), to)
 		s.ADDQ(Imm(2*laneBytes), from)
 	})
-	s.end()
 }
 
 // tileRows loops over the vectors of the rows of a tile x, xRow bytes apart, and of dst.
