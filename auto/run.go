@@ -452,8 +452,6 @@ func readModel(path string) ([]float32, error) {
 		return nil, fmt.Errorf("model %s: %d bytes, must be four for each parameter", path, len(text))
 	}
 	params := make([]float32, len(text)/4)
-	for i := range params {
-		params[i] = math.Float32frombits(binary.LittleEndian.Uint32(text[4*i:]))
-	}
-	return params, nil
+	_, err = binary.Decode(text, binary.LittleEndian, params)
+	return params, err
 }
