@@ -44,7 +44,7 @@ func (d *dense) place(n *Net) {
 	d.room = n.chunk*f32.Lanes + binSize
 	d.scaled = n.floats.reserve(d.affine.out*d.room, 1)
 	d.swapped = n.floats.reserve(roundUp(d.in.size(), square)/f32.Lanes*d.room, 1)
-	d.bias64 = n.wides.reserve(d.affine.out * f32.WideLanes, 1)
+	d.bias64 = n.wides.reserve(d.affine.out*f32.WideLanes, 1)
 }
 
 // parts returns the number of parts into which numbers are split for matrix tiles, or 0 if tiles do

@@ -83,7 +83,7 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 		swapped: n.floats.reserve(c.in.Channels*c.in.Height*span*f32.Lanes, n.group),
 		room:    roundUp(positions, f32.Lanes),
 		bias:    n.floats.reserve(c.affine.out*f32.Lanes, 1),
-		bias64:  n.wides.reserve(c.affine.out * f32.WideLanes, 1),
+		bias64:  n.wides.reserve(c.affine.out*f32.WideLanes, 1),
 		groups:  split(c.in.Channels/f32.Lanes, f32.TileCols),
 		near:    max(1, cacheBytes/(4*c.in.Height*span*f32.Lanes*f32.TileCols)),
 		span:    span,

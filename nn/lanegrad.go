@@ -35,7 +35,7 @@ const cacheBytes = 32 << 10
 func newLaneGradients(n *Net, c *conv) *laneGradients {
 	floats := c.size() * f32.Lanes
 	g := &laneGradients{c: c, grad: n.floats.reserve(floats, n.group),
-		sum:    n.wides.reserve(c.size() * f32.WideLanes, 1),
+		sum:    n.wides.reserve(c.size()*f32.WideLanes, 1),
 		biases: n.floats.reserve(c.affine.out*f32.LaneSums, 1)}
 	g.all = newLaneProduct(c, c.out.layout, f32.LaneTileRows, c.affine.in)
 	half := layout{Shape: Shape{c.out.Channels, c.out.Height, c.out.Width / 2}}
