@@ -79,26 +79,24 @@ func JSON(ctx context.Context, question []byte) []byte {
 }
 
 func ask(ctx context.Context, question []byte) Answer {
-	a, err := recovered(func() (Answer, error) {
+	return recovered(func() (a Answer) {
 		var q Question
-		if err := q.read(question); err != nil {
-			return Answer{}, err
+		err := q.read(question)
+		if err == nil {
+			a, err = q.answer(ctx)
 		}
-		return q.answer(ctx)
+		if err != nil {
+			return Answer{Error: NewProblem(ctx, err)}
+		}
+		return a
 	})
-	if err != nil {
-		return Answer{Error: NewProblem(ctx, err)}
-	}
-	return a
 }
 
-// recovered calls f and turns a panic into an error.
-func recovered(f func() (Answer, error)) (a Answer, err error) {
+// recovered calls f and turns a panic into an answer.
+func recovered(f func() Answer) (a Answer) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			a = Answer{Error: &Problem{Kind: Fault, Problems: []string{fmt.Sprintf("a fault of this program: %v",
-				cause)}}}
-			err = nil
+			a = Answer{Error: &Problem{Kind: Fault, Problems: []string{fmt.Sprintf("a fault of this program: %v", cause)}}}
 		}
 	}()
 	return f()

@@ -14,6 +14,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 	"proactivedp/internal/report"
 	"proactivedp/models"
 	"proactivedp/rng"
@@ -401,13 +402,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	} else {
 		line("loop", "NOT satisfied: %s: %s", r.End, r.Unsatisfied())
 	}
-	whose := ""
-	if len(r.Clients) > 1 {
-		whose = " (the worst client's)"
-	}
 	metric := r.Config.Spec.MetricOf()
-	spec, rows := r.Config.Spec, fmt.Sprintf("on test records, which decided no stage%s: %s of %s", whose,
-		decimal.Many(r.TestRows, "row"), report.Data(r.Config.Spec.Data, r.Synthetic, ""))
+	spec, rows := r.Config.Spec, fmt.Sprintf("on test records, which decided no stage%s: %s of %s",
+		message.When(len(r.Clients) > 1, " (the worst client's)"), decimal.Many(r.TestRows, "row"), report.Data(r.Config.Spec.Data, r.Synthetic, ""))
 	if spec.IsAccuracy() {
 		line("test accuracy", "%.4f %s", r.TestAccuracy, rows)
 		line("baseline", "%.4f by always predicting the most frequent class", r.MajorityShare)
@@ -451,11 +448,8 @@ func (r *Report) WriteText(w io.Writer) error {
 			}
 		}
 	}
-	averaged := ""
-	if spec.Averages() {
-		averaged = ", averaged (" + spec.Average + ")"
-	}
-	line("model", "%s%s, sha256 %s", cmp.Or(r.Model, "not kept, and neither is the ledger (--dir keeps both)"), averaged, r.Params)
+	line("model", "%s%s, sha256 %s", cmp.Or(r.Model, "not kept, and neither is the ledger (--dir keeps both)"),
+		message.When(spec.Averages(), ", averaged (%s)", spec.Average), r.Params)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/files"
+	"proactivedp/internal/message"
 	"proactivedp/sim"
 )
 
@@ -55,10 +56,7 @@ type Refusal struct {
 
 // Error says which target is out of reach, and what would be feasible.
 func (r *Refusal) Error() string {
-	how := ""
-	if r.Sigma > 0 {
-		how = fmt.Sprintf(", at σ = %s, which takes the whole budget", decimal.Up(r.Sigma, 4))
-	}
+	how := message.When(r.Sigma > 0, ", at σ = %s, which takes the whole budget", decimal.Up(r.Sigma, 4))
 	return fmt.Sprintf("target %s = %v: at most about %s can be expected within the budgets%s, judged by "+
 		"%s: lower the target, or allow more ε: %v", r.Metric, r.Target, decimal.Down(r.Feasible, 4), how, r.Of, ErrRefused)
 }
@@ -452,8 +450,6 @@ func readModel(path string) ([]float32, error) {
 		return nil, fmt.Errorf("model %s: %d bytes, must be four for each parameter", path, len(text))
 	}
 	params := make([]float32, len(text)/4)
-	for i := range params {
-		params[i] = math.Float32frombits(binary.LittleEndian.Uint32(text[4*i:]))
-	}
-	return params, nil
+	_, err = binary.Decode(text, binary.LittleEndian, params)
+	return params, err
 }

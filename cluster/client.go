@@ -391,15 +391,13 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 	}
 	c.out = newSender(c)
 	c.writer = newWriter(c)
-	stop, err := c.listen()
-	if err != nil {
+	if err := c.listen(); err != nil {
 		return nil, err
 	}
-	defer stop()
 	help(c.writer.run)
 	help(c.out.run)
 	help(c.keepInTouch)
-	help(c.models.fetchLong(c))
+	help(c.fetchLong)
 	if err := c.resume(ctx, first); err != nil {
 		return nil, err
 	}

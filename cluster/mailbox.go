@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/sourcegraph/conc/pool"
 
 	"proactivedp/cluster/internal/wire"
 	"proactivedp/internal/message"
@@ -135,58 +136,48 @@ func (m *mailbox) lacks(k int) bool {
 	return k > m.have
 }
 
-// listen subscribes to the server's broadcasts and calls, until stop is called.
-func (c *client) listen() (stop func(), err error) {
-	var subs []*nats.Subscription
-	stop = func() {
-		for _, s := range subs {
-			_ = s.Unsubscribe() // the connection is closed next
-		}
+// listen subscribes to the server's broadcasts and calls, until the connection is closed.
+func (c *client) listen() error {
+	subject, hear := c.names.news(), c.hearNews
+	if c.about.pushed() {
+		subject, hear = c.names.subject("down", ">"), c.hearPushed()
 	}
-	hear := func(subject string, f nats.MsgHandler) {
+	_, err := c.conn.Subscribe(subject, hear)
+	if err == nil {
+		_, err = c.conn.Subscribe(c.names.call(), func(*nats.Msg) { c.ask() })
+	}
+	return err
+}
+
+func (c *client) hearNews(m *nats.Msg) {
+	if h, _, err := c.about.chunk().Parse(m.Data); err == nil && h.Kind == wire.Broadcast && h.Run == c.id {
+		c.models.want(h.Number)
+	}
+}
+
+// hearPushed returns a function that takes broadcasts whose numbers are in the messages.
+func (c *client) hearPushed() nats.MsgHandler {
+	var slot [slots]wire.Assembly
+	for i := range slot {
+		slot[i].Chunk = c.about.chunk()
+	}
+	return func(m *nats.Msg) {
+		h, floats, err := c.broadcast(m.Data)
 		if err != nil {
+			return // fetchLong fetches it
+		}
+		if c.about.chunks() == 1 { // the message's CRC covers the whole vector
+			c.models.put(h.Number, h.Params, func(x []float32) { wire.Floats(x, floats) })
 			return
 		}
-		var s *nats.Subscription
-		if s, err = c.conn.Subscribe(subject, f); err == nil {
-			subs = append(subs, s)
+		a := &slot[h.Number%slots]
+		if about, begun := a.About(); begun && about.Number != h.Number {
+			a.Reset()
+		}
+		if whole, err := a.Add(h, floats); whole && err == nil {
+			c.models.put(h.Number, h.Params, func(x []float32) { copy(x, a.X) })
 		}
 	}
-	if c.about.pushed() {
-		var slot [slots]wire.Assembly
-		for i := range slot {
-			slot[i].Chunk = c.about.chunk()
-		}
-		hear(c.names.subject("down", ">"), func(m *nats.Msg) {
-			h, floats, err := c.broadcast(m.Data)
-			if err != nil {
-				return // fetchLong fetches it
-			}
-			if c.about.chunks() == 1 { // the message's CRC covers the whole vector
-				c.models.put(h.Number, h.Params, func(x []float32) { wire.Floats(x, floats) })
-				return
-			}
-			a := &slot[h.Number%slots]
-			if about, begun := a.About(); begun && about.Number != h.Number {
-				a.Reset()
-			}
-			if whole, err := a.Add(h, floats); whole && err == nil {
-				c.models.put(h.Number, h.Params, func(x []float32) { copy(x, a.X) })
-			}
-		})
-	} else {
-		hear(c.names.news(), func(m *nats.Msg) {
-			if h, _, err := c.about.chunk().Parse(m.Data); err == nil && h.Kind == wire.Broadcast && h.Run == c.id {
-				c.models.want(h.Number)
-			}
-		})
-	}
-	hear(c.names.call(), func(*nats.Msg) { c.ask() })
-	if err != nil {
-		stop()
-		return nil, err
-	}
-	return stop, nil
 }
 
 // errOther reports a message that is not a broadcast of the run.
@@ -201,75 +192,58 @@ func (c *client) broadcast(data []byte) (wire.Header, []byte, error) {
 	return h, floats, err
 }
 
-// fetchLong returns a function that fetches broadcasts that were not pushed or did not arrive.
-func (m *mailbox) fetchLong(c *client) func(context.Context) error {
-	return func(ctx context.Context) error {
-		a := wire.Assembly{Chunk: c.about.chunk()}
-		for {
-			var k int
-			select {
-			case k = <-m.wanted:
-			case <-ctx.Done():
+// fetchLong fetches broadcasts that were not pushed or did not arrive.
+func (c *client) fetchLong(ctx context.Context) error {
+	m, a := c.models, wire.Assembly{Chunk: c.about.chunk()}
+	for {
+		var k int
+		select {
+		case k = <-m.wanted:
+		case <-ctx.Done():
+			return nil
+		}
+		if c.about.pushed() && m.lacks(k) {
+			if pause(ctx, beat/8) != nil { // it may still be on its way
 				return nil
 			}
-			if c.about.pushed() && m.lacks(k) {
-				if pause(ctx, beat/8) != nil { // it may still be on its way
-					return nil
-				}
+		}
+		for m.lacks(k) && ctx.Err() == nil {
+			got, err := c.fetch(ctx, k, &a)
+			if err != nil {
+				c.log.Debug("a broadcast was not fetched", "k", k, "error", err)
+				break // the next hello asks for it again
 			}
-			for m.lacks(k) && ctx.Err() == nil {
-				got, err := c.fetch(ctx, k, &a)
-				if err != nil {
-					c.log.Debug("a broadcast was not fetched", "k", k, "error", err)
-					break // the next hello asks for it again
-				}
-				m.put(got, len(a.X), func(x []float32) { copy(x, a.X) })
-			}
+			m.put(got, len(a.X), func(x []float32) { copy(x, a.X) })
 		}
 	}
 }
 
 // fetch fetches the newest broadcast from the slot of v̂_k and returns its k.
-func (c *client) fetch(ctx context.Context, k int, a *wire.Assembly) (int, error) {
+func (c *client) fetch(ctx context.Context, k int, a *wire.Assembly) (number int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	a.Reset()
-	chunks := c.about.chunks()
-	type part struct {
-		data []byte
-		err  error
-	}
-	parts := make([]chan part, chunks)
-	var helpers sync.WaitGroup
-	defer helpers.Wait()
-	start := func(chunk int) {
-		parts[chunk] = make(chan part, 1)
-		helpers.Go(func() {
+	var adding sync.Mutex
+	parts := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(window / 2)
+	for chunk := range c.about.chunks() {
+		parts.Go(func(ctx context.Context) error {
 			data, err := c.get(ctx, direct(c.names.downStream(), c.names.down(k, chunk)))
-			parts[chunk] <- part{data, err}
+			if err != nil {
+				return err
+			}
+			h, floats, err := c.broadcast(data)
+			if err != nil {
+				return err
+			}
+			adding.Lock()
+			defer adding.Unlock()
+			number = h.Number
+			_, err = a.Add(h, floats) // fails if a newer broadcast is being written to the slot
+			return err
 		})
 	}
-	number := 0
-	for chunk := range chunks {
-		for ahead := chunk; ahead < min(chunk+window/2, chunks); ahead++ {
-			if parts[ahead] == nil {
-				start(ahead)
-			}
-		}
-		p := <-parts[chunk]
-		if p.err != nil {
-			return 0, p.err
-		}
-		h, floats, err := c.broadcast(p.data)
-		if err != nil {
-			return 0, err
-		}
-		if _, err := a.Add(h, floats); err != nil { // a newer broadcast is being written to the slot
-			return 0, err
-		}
-		number = h.Number
-	}
-	return number, nil
+	err = parts.Wait()
+	return number, err
 }
 
 // get returns a stream's newest message with a subject.

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"proactivedp/cluster/internal/journal"
+	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
 
@@ -118,6 +119,17 @@ type expulsion struct {
 // reply is the answer to an expulsion.
 type reply struct {
 	Error string `json:"error,omitempty"`
+}
+
+// mostText is the largest text in a message, in bytes.
+const mostText = 2000
+
+// decode reads a message of another process, which is not trusted.
+func decode(text []byte, v any) error {
+	if len(text) > maxAnswer {
+		return fmt.Errorf("message has %d bytes, must have at most %d", len(text), maxAnswer)
+	}
+	return strictjson.DecodeWhole(text, v, mostText)
 }
 
 // ask sends a question and decodes the answer into v.

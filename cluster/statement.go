@@ -13,6 +13,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 	"proactivedp/internal/report"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -84,14 +85,8 @@ func (c *client) affords(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	with := ""
-	if replaced > 0 {
-		with = ", with all rounds of " + decimal.Many(replaced, "lost journal")
-	}
-	most := ""
-	if c.MaxEpsilon != 0 {
-		most = fmt.Sprintf("max-epsilon = %v: ", c.MaxEpsilon)
-	}
+	with := message.When(replaced > 0, ", with all rounds of %s", decimal.Many(replaced, "lost journal"))
+	most := message.When(c.MaxEpsilon != 0, "max-epsilon = %v: ", c.MaxEpsilon)
 	cost := s.Certified.PerRecord
 	if cost.EpsilonUpper == nil || math.IsInf(*cost.EpsilonUpper, 0) {
 		return fmt.Errorf("%sno ε can be certified for the run: %s; --max-epsilon any (MaxEpsilon = +Inf in Go) "+

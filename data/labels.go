@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"proactivedp/internal/message"
 )
 
 // MaxClasses is the largest number of classes of a data set that is read from files.
@@ -236,10 +238,7 @@ func (l *Labels) Class(label string) (int32, error) {
 	if !isShort(label) {
 		return 0, fmt.Errorf("the label %w: %v", ErrLabel, l)
 	}
-	way := ""
-	if isMissing(label) {
-		way = "; a record without a label must be removed from the file"
-	}
+	way := message.When(isMissing(label), "; a record without a label must be removed from the file")
 	for c, name := range l.Names() {
 		if strings.EqualFold(name, label) {
 			way = fmt.Sprintf("; a map that has %s=%d and %s=%[2]d reads both", name, c, label)

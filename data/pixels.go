@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"proactivedp/internal/message"
 )
 
 // PixelRange says how the numbers in a file become pixels, which are bytes: a number becomes the nearest of 256
@@ -58,11 +60,8 @@ var ErrPixel = errors.New("is not a pixel")
 // number of the image in the file, from 1. The text says which numbers are allowed, but does not show the bad number,
 // which is private.
 func (r PixelRange) Fault(image int) error {
-	whole := ""
-	if r.Whole {
-		whole = "a whole number "
-	}
-	return fmt.Errorf("image %d: a number %w: must be %sin [%v, %v]", image, ErrPixel, whole, r.Low, r.High)
+	return fmt.Errorf("image %d: a number %w: must be %sin [%v, %v]", image, ErrPixel,
+		message.When(r.Whole, "a whole number "), r.Low, r.High)
 }
 
 // PixelGrid says how a row of numbers is to be read as an image: the size of the image, and the order of its pixels.

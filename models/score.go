@@ -361,9 +361,7 @@ const MetricsUsage = accuracyMetric + ", " + balancedMetric + " (mean recall of 
 // measured.
 func ParseMetric(text string) (Metric, error) {
 	switch text {
-	case "":
-		return Metric{}, nil
-	case accuracyMetric:
+	case "", accuracyMetric:
 		return Metric{}, nil
 	case balancedMetric, aucMetric, f1Metric, r2Metric, rmseMetric, maeMetric:
 		return Metric{name: text}, nil

@@ -39,9 +39,9 @@ func acrossAhead(n *Net, c *conv) contraction {
 	}
 	tap := c.tap
 	if c.bf16 {
-		tap, p.rowA, p.each, p.panels = c.pairedTap, p.rowA/2, 2, n.newFloats(c.affine.out*c.affine.in/2, 1)
+		tap, p.rowA, p.each, p.panels = c.pairedTap, p.rowA/2, 2, n.floats.reserve(c.affine.out*c.affine.in/2, 1)
 	}
-	p.packed = n.newFloats(c.in.Size()/p.each*acrossBlocks*f32.Lanes, 1)
+	p.packed = n.floats.reserve(c.in.Size()/p.each*acrossBlocks*f32.Lanes, 1)
 	p.places = patches(ys, xs, packed(c.in.Shape, p.each), c.out.layout, tap, true)
 	return c.tiles(n, p, ys, xs, false)
 }
@@ -56,12 +56,12 @@ func acrossBack(n *Net, c *conv) contraction {
 		each: 1,
 	}
 	if c.bf16 {
-		p.each, p.paired = 2, n.newFloats(c.in.Channels, 1)
+		p.each, p.paired = 2, n.floats.reserve(c.in.Channels, 1)
 	}
 	channels := c.affine.out / p.each
 	p.panel = c.Kernel * c.Kernel * channels * f32.TileRows
-	p.panels = n.newFloats(roundUp(c.in.Channels, f32.TileRows)/f32.TileRows*p.panel, 1)
-	p.packed = n.newFloats(c.out.Size()/p.each*acrossBlocks*f32.Lanes, 1)
+	p.panels = n.floats.reserve(roundUp(c.in.Channels, f32.TileRows)/f32.TileRows*p.panel, 1)
+	p.packed = n.floats.reserve(c.out.Size()/p.each*acrossBlocks*f32.Lanes, 1)
 	p.places = patches(ys, xs, packed(c.out.Shape, p.each), c.in.layout, func(ky, kx, o int) int {
 		return ((ky*c.Kernel+kx)*channels + o) * f32.TileRows
 	}, true)

@@ -5,13 +5,13 @@ import "proactivedp/internal/f32"
 type conv struct {
 	affine
 	Conv
-	in, out   *value
-	across    bool        // whether the maps are small, see across
-	bf16      bool        // whether products are of bfloat16, in pairs of channels
-	ahead     contraction // the forward pass
-	back      contraction // the derivative by the input, or nil
-	gradients gradients
-	pool      *pool // the max pooling that directly follows, or nil
+	gradients
+	in, out *value
+	across  bool        // whether the maps are small, see across
+	bf16    bool        // whether products are of bfloat16, in pairs of channels
+	ahead   contraction // the forward pass
+	back    contraction // the derivative by the input, or nil
+	pool    *pool       // the max pooling that directly follows, or nil
 }
 
 // contraction is one of the two large sums of a convolution: the forward pass, or the derivative by the input.
@@ -125,10 +125,6 @@ func (c *conv) start(s *Scratch) {
 	}
 	c.gradients.start(s)
 }
-
-func (c *conv) norms(s *Scratch, from, to int) { c.gradients.norms(s, from, to) }
-func (c *conv) sums(s *Scratch, from, to int)  { c.gradients.sums(s, from, to) }
-func (c *conv) finish(s *Scratch)              { c.gradients.finish(s) }
 
 // tap returns the offset of a tap's weight in its filter.
 func (c *conv) tap(ky, kx, channel int) int { return (ky*c.Kernel+kx)*c.in.Channels + channel }

@@ -42,9 +42,9 @@ func (l Dense) add(n *Net, in *value) (*value, error) {
 
 func (d *dense) place(n *Net) {
 	d.room = n.chunk*f32.Lanes + binSize
-	d.scaled = n.newFloats(d.affine.out*d.room, 1)
-	d.swapped = n.newFloats(roundUp(d.in.size(), square)/f32.Lanes*d.room, 1)
-	d.bias64 = n.newWides(d.affine.out * f32.WideLanes)
+	d.scaled = n.floats.reserve(d.affine.out*d.room, 1)
+	d.swapped = n.floats.reserve(roundUp(d.in.size(), square)/f32.Lanes*d.room, 1)
+	d.bias64 = n.wides.reserve(d.affine.out*f32.WideLanes, 1)
 }
 
 // parts returns the number of parts into which numbers are split for matrix tiles, or 0 if tiles do

@@ -33,7 +33,7 @@ func (l Dropout) add(n *Net, in *value) (*value, error) {
 	return d.out, nil
 }
 
-func (d *dropout) place(n *Net) { d.kept = n.newFloats(d.in.size(), n.chunk) }
+func (d *dropout) place(n *Net) { d.kept = n.floats.reserve(d.in.size(), n.chunk) }
 
 func (d *dropout) forward(s *Scratch, from, to int) {
 	for b := from; b < to; b++ {

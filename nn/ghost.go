@@ -2,6 +2,7 @@ package nn
 
 import (
 	"math"
+	"slices"
 
 	"proactivedp/internal/f32"
 )
@@ -79,22 +80,22 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 	}
 	g := &ghostGradients{
 		c: c, inputs: newGram(n, c.in.layout), deltas: newGram(n, c.out.layout),
-		swapped: n.newFloats(c.in.Channels*c.in.Height*span*f32.Lanes, n.group),
+		swapped: n.floats.reserve(c.in.Channels*c.in.Height*span*f32.Lanes, n.group),
 		room:    roundUp(positions, f32.Lanes),
-		bias:    n.newFloats(c.affine.out*f32.Lanes, 1),
-		bias64:  n.newWides(c.affine.out * f32.WideLanes),
+		bias:    n.floats.reserve(c.affine.out*f32.Lanes, 1),
+		bias64:  n.wides.reserve(c.affine.out*f32.WideLanes, 1),
 		groups:  split(c.in.Channels/f32.Lanes, f32.TileCols),
 		near:    max(1, cacheBytes/(4*c.in.Height*span*f32.Lanes*f32.TileCols)),
 		span:    span,
 	}
 	if c.bf16 {
 		g.halves = (c.out.Width + 1) / 2
-		g.nothing = n.newFloats(f32.Lanes*c.in.plane(), 1)
-		g.rounded = n.newFloats(c.in.size(), 1)
-		g.square = n.newFloats(g.room*f32.Lanes, 1)
-		g.factors = n.newFloats(n.group*f32.Lanes, 1)
+		g.nothing = n.floats.reserve(f32.Lanes*c.in.plane(), 1)
+		g.rounded = n.floats.reserve(c.in.size(), 1)
+		g.square = n.floats.reserve(g.room*f32.Lanes, 1)
+		g.factors = n.floats.reserve(n.group*f32.Lanes, 1)
 	}
-	g.scaled = n.newFloats(c.affine.out*f32.Lanes*g.room, n.group)
+	g.scaled = n.floats.reserve(c.affine.out*f32.Lanes*g.room, n.group)
 	ys, xs := c.aheadAxis(c.in.Height, c.out.Height, true), c.aheadAxis(c.in.Width, c.out.Width, true)
 	g.listPairs(ys, xs)
 	g.listTaps(n, ys, xs)
@@ -103,7 +104,7 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 	if g.tiled = newTiledGhost(n, c); g.tiled != nil {
 		n.tiled, narrows, wides = true, max(sums, g.tiled.narrows()), max(sums, g.tiled.wides())
 	}
-	g.bin, g.wide = n.newFloats(narrows, 1), n.newWides(wides)
+	g.bin, g.wide = n.floats.reserve(narrows, 1), n.wides.reserve(wides, 1)
 	if g.tiled != nil {
 		g.tiled.bin = g.bin
 	}
@@ -212,12 +213,7 @@ func (g *ghostGradients) terms(ky, kx int, ys, xs []stretch) []f32.Term {
 }
 
 func (s *stretch) has(kernel int) bool {
-	for _, t := range s.taps {
-		if t.kernel == kernel {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.taps, func(t tapAt) bool { return t.kernel == kernel })
 }
 
 func (g *ghostGradients) start(s *Scratch) {

@@ -17,7 +17,7 @@ type gramPart struct{ first, len, at int }
 
 func newGram(n *Net, l layout) *gram {
 	positions := l.Height * l.Width
-	g := &gram{layout: l, slot: n.newFloats(positions*positions*f32.Lanes, 1)}
+	g := &gram{layout: l, slot: n.floats.reserve(positions*positions*f32.Lanes, 1)}
 	var list []f32.Term
 	for c := range l.Channels {
 		at := int32(c * l.plane())

@@ -15,8 +15,8 @@ type input struct {
 }
 
 func (in *input) place(n *Net) {
-	in.rows = n.newFloats((roundUp(in.out.Size(), f32.Lanes)+f32.Lanes)*f32.Lanes, 1)
-	in.short = n.newFloats(square, 1)
+	in.rows = n.floats.reserve((roundUp(in.out.Size(), f32.Lanes)+f32.Lanes)*f32.Lanes, 1)
+	in.short = n.floats.reserve(square, 1)
 }
 
 // load sets the input of block b to the examples of the batch, beginning with first. A short block

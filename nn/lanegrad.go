@@ -34,17 +34,17 @@ const cacheBytes = 32 << 10
 
 func newLaneGradients(n *Net, c *conv) *laneGradients {
 	floats := c.size() * f32.Lanes
-	g := &laneGradients{c: c, grad: n.newFloats(floats, n.group),
-		sum:    n.newWides(c.size() * f32.WideLanes),
-		biases: n.newFloats(c.affine.out*f32.LaneSums, 1)}
+	g := &laneGradients{c: c, grad: n.floats.reserve(floats, n.group),
+		sum:    n.wides.reserve(c.size()*f32.WideLanes, 1),
+		biases: n.floats.reserve(c.affine.out*f32.LaneSums, 1)}
 	g.all = newLaneProduct(c, c.out.layout, f32.LaneTileRows, c.affine.in)
 	half := layout{Shape: Shape{c.out.Channels, c.out.Height, c.out.Width / 2}}
 	if c.bf16 && c.out.Width%2 == 0 {
 		g.pairs = newLaneProduct(c, half, f32.LaneTileRows, c.affine.in)
-		g.half, g.read = n.newFloats(half.size(), 1), n.newFloats(c.in.size(), 1)
+		g.half, g.read = n.floats.reserve(half.size(), 1), n.floats.reserve(c.in.size(), 1)
 	} else if c.pool != nil && c.Stride == 1 {
 		g.halves = newLaneProduct(c, half, f32.OddTileRows, c.Kernel)
-		g.half, g.odd = n.newFloats(half.size(), 1), n.newInts(half.Size(), 1)
+		g.half, g.odd = n.floats.reserve(half.size(), 1), n.ints.reserve(half.Size(), 1)
 	}
 	return g
 }

@@ -49,7 +49,7 @@ func addPool(n *Net, in *value, largest bool) (*value, error) {
 
 func (p *pool) place(n *Net) {
 	if p.largest {
-		p.which = n.newInts(p.out.Size()*f32.Lanes, n.chunk)
+		p.which = n.ints.reserve(p.out.Size()*f32.Lanes, n.chunk)
 	}
 }
 

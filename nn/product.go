@@ -67,7 +67,7 @@ func productBack(n *Net, c *conv) *product {
 
 // inPairs reserves the memory of pairs.
 func (p *product) inPairs(n *Net, c *conv) {
-	p.weights, p.read = n.newFloats(c.affine.out*c.affine.in/2, 1), n.newFloats(p.source.size()/2, 1)
+	p.weights, p.read = n.floats.reserve(c.affine.out*c.affine.in/2, 1), n.floats.reserve(p.source.size()/2, 1)
 }
 
 func (g grid) inPairs() grid {

@@ -13,10 +13,10 @@ import (
 // batch is processed in parts.
 type Scratch struct {
 	net    *Net
-	floats []store[float32]
-	ints   []store[int32]
-	wides  []store[float64]
-	pairs  []store[f32.Pair]
+	floats stores[float32]
+	ints   stores[int32]
+	wides  stores[float64]
+	pairs  stores[f32.Pair]
 	norm2  [][f32.Lanes]float64 // for each block of the chunk: squared norms …
 	factor [][f32.Lanes]float32 // … and clip factors, 0 in unused lanes
 
@@ -91,28 +91,29 @@ func (s *Scratch) wide(slot int) []float64 { return s.wides[slot].block(0) }
 // pair returns a slot of pairs.
 func (s *Scratch) pair(slot int) []f32.Pair { return s.pairs[slot].block(0) }
 
-// newFloats reserves a slot.
-func (n *Net) newFloats(size, blocks int) int {
-	n.floats = append(n.floats, slot{size, blocks})
-	return len(n.floats) - 1
+// slots are the slots of one kind of number.
+type slots []slot
+
+// reserve adds a slot, and returns its number.
+func (all *slots) reserve(size, blocks int) int {
+	*all = append(*all, slot{size, blocks})
+	return len(*all) - 1
 }
 
-// newInts reserves a slot of integers.
-func (n *Net) newInts(size, blocks int) int {
-	n.ints = append(n.ints, slot{size, blocks})
-	return len(n.ints) - 1
+// stores is the memory of slots.
+type stores[T any] []store[T]
+
+func newStores[T any](all slots) (memory stores[T]) {
+	for _, of := range all {
+		memory = append(memory, store[T]{slot: of})
+	}
+	return memory
 }
 
-// newWides reserves a slot of float64, for all blocks together.
-func (n *Net) newWides(size int) int {
-	n.wides = append(n.wides, slot{size, 1})
-	return len(n.wides) - 1
-}
-
-// newPairs reserves a slot of pairs, for all blocks together.
-func (n *Net) newPairs(size int) int {
-	n.pairs = append(n.pairs, slot{size, 1})
-	return len(n.pairs) - 1
+func (m stores[T]) grow(blocks int) {
+	for i := range m {
+		m[i].grow(blocks)
+	}
 }
 
 // allot reserves slots for every value, and then calls place of every stage.
@@ -123,10 +124,10 @@ func (n *Net) allot() {
 			span = n.group
 		}
 		if v.derived {
-			v.delta = n.newFloats(v.size(), span)
+			v.delta = n.floats.reserve(v.size(), span)
 		}
 		if v.act = v.delta; !v.passing {
-			v.act = n.newFloats(roundUp(v.size(), square), n.chunk) // in whole squares, because dense.sums transposes it
+			v.act = n.floats.reserve(roundUp(v.size(), square), n.chunk) // in whole squares, because dense.sums transposes it
 		}
 	}
 	n.input.place(n)
@@ -137,20 +138,8 @@ func (n *Net) allot() {
 
 // NewScratch returns working memory to pass to the network's methods. Each goroutine that calls them needs its own.
 func (n *Net) NewScratch() *Scratch {
-	s := &Scratch{net: n}
-	for _, f := range n.floats {
-		s.floats = append(s.floats, store[float32]{slot: f})
-	}
-	for _, i := range n.ints {
-		s.ints = append(s.ints, store[int32]{slot: i})
-	}
-	for _, w := range n.wides {
-		s.wides = append(s.wides, store[float64]{slot: w})
-	}
-	for _, p := range n.pairs {
-		s.pairs = append(s.pairs, store[f32.Pair]{slot: p})
-	}
-	return s
+	return &Scratch{net: n, floats: newStores[float32](n.floats), ints: newStores[int32](n.ints),
+		wides: newStores[float64](n.wides), pairs: newStores[f32.Pair](n.pairs)}
 }
 
 // ScratchBytes returns how many bytes a [Scratch] of the network grows to with batches of at most batch examples. Use
@@ -182,20 +171,11 @@ func (s *Scratch) end() { s.params, s.sum, s.out, s.dropout = nil, nil, nil, nil
 // begin prepares s for a call.
 func (s *Scratch) begin(params []float32, b data.Batch) {
 	blocks := s.net.blocks(b.Len())
-	for i := range s.floats {
-		s.floats[i].grow(blocks)
-	}
-	for i := range s.ints {
-		s.ints[i].grow(blocks)
-	}
-	for i := range s.wides {
-		s.wides[i].grow(1)
-	}
-	s.tiles = f32.Tiled() && !s.untiled
-	if s.tiles {
-		for i := range s.pairs {
-			s.pairs[i].grow(1)
-		}
+	s.floats.grow(blocks)
+	s.ints.grow(blocks)
+	s.wides.grow(1)
+	if s.tiles = f32.Tiled() && !s.untiled; s.tiles {
+		s.pairs.grow(1)
 	}
 	if len(s.norm2) < blocks {
 		s.norm2, s.factor = make([][f32.Lanes]float64, blocks), make([][f32.Lanes]float32, blocks)

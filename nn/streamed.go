@@ -79,7 +79,7 @@ func (f *streamed) place(n *Net) {
 	f.pool.place(n)
 	f.lanes = f.conv.gradients.(*laneGradients)
 	if f.active.layer != nil {
-		f.kept = n.newFloats(f.bands*f.out.size(), n.chunk)
+		f.kept = n.floats.reserve(f.bands*f.out.size(), n.chunk)
 	}
 }
 

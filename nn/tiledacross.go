@@ -42,8 +42,8 @@ func (c *conv) tiles(n *Net, p *across, ys, xs []stretch, back bool) contraction
 	n.tiled = true
 	groups, taps := p.source.Channels/f32.TileTerms, c.Kernel*c.Kernel
 	t := &tiledAcross{across: p, back: back, kernel: c.Kernel, width: len(xs),
-		weights: n.newPairs(p.rows / f32.Lanes * taps * groups * n.parts * f32.TilePairs),
-		read:    n.newPairs(groups * p.source.Height * p.source.Width * acrossBlocks * n.parts * f32.TilePairs),
+		weights: n.pairs.reserve(p.rows/f32.Lanes*taps*groups*n.parts*f32.TilePairs, 1),
+		read:    n.pairs.reserve(groups*p.source.Height*p.source.Width*acrossBlocks*n.parts*f32.TilePairs, 1),
 	}
 	to := c.out.layout
 	if back {

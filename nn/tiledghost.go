@@ -74,13 +74,13 @@ func newTiledGhost(n *Net, c *conv) *tiledGhost {
 	t.channels = split(c.in.Channels/f32.Lanes, max(1, windowBytes/(4*c.Kernel*t.room*t.exampleB)))
 	if t.steps == 1 {
 		t.room += f32.Lanes
-		t.heldX, t.heldD = n.newFloats(c.in.size(), 1), n.newFloats(c.out.size(), 1)
+		t.heldX, t.heldD = n.floats.reserve(c.in.size(), 1), n.floats.reserve(c.out.size(), 1)
 	}
 	t.groupB = c.Kernel * t.room * t.exampleB
-	t.deltas = n.newPairs(c.affine.out / f32.Lanes * t.room * t.exampleA)
+	t.deltas = n.pairs.reserve(c.affine.out/f32.Lanes*t.room*t.exampleA, 1)
 	most := slices.MaxFunc(t.channels, func(a, b part) int { return a.len - b.len }).len
-	t.inputs = n.newPairs(most * t.groupB)
-	t.nothing = n.newFloats(f32.Lanes*c.in.plane(), 1)
+	t.inputs = n.pairs.reserve(most*t.groupB, 1)
+	t.nothing = n.floats.reserve(f32.Lanes*c.in.plane(), 1)
 	t.extra = float64(18+n.parts*t.steps) * 0x1p-24 * (1 + 0x1p-6)
 	if n.parts == f32.TwoParts {
 		t.extra += 2*0x1p-16 + 0x1p-32

@@ -13,6 +13,7 @@ import (
 	"proactivedp/dp/pld"
 	"proactivedp/dp/rdp"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 )
 
 // calculator finds the missing one of σ, s and T, or the cost of the run if none is missing.
@@ -257,7 +258,7 @@ func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies 
 	if a.unknown != "sigma" {
 		if s, err := c.noise(ctx, a.s, a.rounds); err == nil && s.met {
 			sigma := up(s.value, digits)
-			tell.add(ifGiven("sigma", r.Sigma != 0 && !r.isJoint()), number(sigma), m, "raise σ to "+sigma)
+			tell.add(message.When(r.Sigma != 0 && !r.isJoint(), "sigma"), number(sigma), m, "raise σ to "+sigma)
 		}
 	}
 	epochs := func(s, rounds float64) string { return shortEpochs(c.p.N, s, rounds) }
@@ -266,7 +267,7 @@ func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies 
 			k := epochs(float64(a.s), s.value)
 			change, to := "rounds", s.value
 			if r.Epochs != 0 {
-				change, to = ifGiven("epochs", r.Rounds == 0 && r.SampleSize != 0), number(k)
+				change, to = message.When(r.Rounds == 0 && r.SampleSize != 0, "epochs"), number(k)
 			}
 			tell.add(change, to, m, fmt.Sprintf("lower T to %.0f, that is k to %s", s.value, k))
 		}
@@ -275,7 +276,7 @@ func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies 
 		if s, err := c.size(ctx, a.sigma, a.rounds, a.s); err == nil && s.met {
 			change, to := "sample_size", s.value
 			if r.SampleSize == 0 {
-				change, to = ifGiven("epochs", r.Epochs != 0), number(epochs(s.value, float64(a.rounds)))
+				change, to = message.When(r.Epochs != 0, "epochs"), number(epochs(s.value, float64(a.rounds)))
 			} else if r.Epochs != 0 {
 				change = "" // a smaller s would increase the number of rounds
 			}
@@ -302,11 +303,4 @@ func shortEpochs(records int, s, rounds float64) string {
 // refused.
 func tooLittle(kn float64) string {
 	return fmt.Sprintf("k·N = %s is less than one gradient computation", down(kn, 3))
-}
-
-func ifGiven(name string, is bool) string {
-	if is {
-		return name
-	}
-	return ""
 }

@@ -331,8 +331,5 @@ func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accou
 }
 
 func (c *Calibration) made() error {
-	if c == nil || c.Accountant == "" {
-		return errors.New("this Calibration was not made by Calibrate")
-	}
-	return nil
+	return made(c != nil && c.Accountant != "", "Calibration", "Calibrate")
 }

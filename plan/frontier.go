@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -186,9 +185,4 @@ func (f *Frontier) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-func (f *Frontier) made() error {
-	if f == nil || f.N < 1 {
-		return errors.New("this Frontier was not made by Plan.Frontier")
-	}
-	return nil
-}
+func (f *Frontier) made() error { return made(f != nil && f.N >= 1, "Frontier", "Plan.Frontier") }

@@ -98,10 +98,11 @@ func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (His
 	if err != nil {
 		return History{}, fmt.Errorf("events: %w", err)
 	}
-	h := History{Filter: file.Filter.limits(), Late: file.Filter.late()}
+	var h History
 	var errs []error
-	if h.Filter != nil {
-		if err := h.Filter.Validate(); err != nil {
+	if f := file.Filter; f != nil {
+		h.Filter, h.Late = &f.Limits, f.Recorded != nil && !*f.Recorded
+		if err := f.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("filter: %w", err))
 		}
 	}
@@ -209,15 +210,6 @@ type filterRow struct {
 	Past json.RawMessage `json:"used_by_past,omitempty"`
 	All  json.RawMessage `json:"used_by_all,omitempty"`
 }
-
-func (f *filterRow) limits() *rdp.Limits {
-	if f == nil {
-		return nil
-	}
-	return &f.Limits
-}
-
-func (f *filterRow) late() bool { return f != nil && f.Recorded != nil && !*f.Recorded }
 
 func readFile(text []byte) (file historyFile, err error) {
 	if bytes.HasPrefix(text, []byte("[")) {

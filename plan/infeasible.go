@@ -35,7 +35,11 @@ func (e *Infeasible) Reason() string {
 	if len(e.Remedies) == 0 {
 		return e.Cost
 	}
-	return e.Cost + ": " + strings.Join(e.Remedies.texts(), ", or ")
+	texts := make([]string, len(e.Remedies))
+	for i, r := range e.Remedies {
+		texts[i] = r.Text
+	}
+	return e.Cost + ": " + strings.Join(texts, ", or ")
 }
 
 // Remedy is one change to a [Request], or to a [Target], with which the budget can be met. An [Infeasible] and an
@@ -52,14 +56,6 @@ type Remedy struct {
 
 // Remedies lists changes that make a request feasible. Any one of them is enough.
 type Remedies []Remedy
-
-func (rs Remedies) texts() []string {
-	texts := make([]string, len(rs))
-	for i, r := range rs {
-		texts[i] = r.Text
-	}
-	return texts
-}
 
 func (rs *Remedies) add(change string, to float64, method Method, text string) {
 	if change == "" {

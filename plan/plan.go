@@ -12,7 +12,7 @@ package plan
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"math"
 
 	"proactivedp/dp"
@@ -247,9 +247,12 @@ func (p *Plan) runs(s, rounds, k int) {
 	}
 }
 
-func (p *Plan) made() error {
-	if p == nil || p.N < 1 {
-		return errors.New("this Plan was not made by Solve")
+func (p *Plan) made() error { return made(p != nil && p.N >= 1, "Plan", "Solve") }
+
+// made returns an error if a value is not one that the named function returned.
+func made(is bool, what, by string) error {
+	if is {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("this %s was not made by %s", what, by)
 }

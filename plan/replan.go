@@ -433,9 +433,4 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 	return e.Reason()
 }
 
-func (p *Next) made() error {
-	if p == nil || p.N < 1 {
-		return errors.New("this Next was not made by Replan")
-	}
-	return nil
-}
+func (p *Next) made() error { return made(p != nil && p.N >= 1, "Next", "Replan") }

@@ -13,6 +13,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/dp/closedform"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 )
 
 // page is text in aligned columns that is written at once.
@@ -77,7 +78,7 @@ func (p *Plan) Verdict() string {
 		costs = append(costs, fmt.Sprintf("ε ≤ %s (%s)", up(p.Epsilon, 5), p.Method))
 	}
 	return fmt.Sprintf("Feasible: %s with σ = %s cost%s %s %s at δ = %s.", p.planned(), up(p.Sigma, digits),
-		third(p.Run.Rounds), claim.Whom(p.Events()...), strings.Join(costs, ", "), up(p.Delta, 5))
+		message.When(p.Run.Rounds == 1, "s"), claim.Whom(p.Events()...), strings.Join(costs, ", "), up(p.Delta, 5))
 }
 
 // planned describes the rounds of the plan's run.
@@ -93,15 +94,6 @@ func (p *Plan) planned() string {
 func rounds(n int) string { return decimal.Many(n, "round") }
 
 func computations(n int) string { return decimal.Many(n, "gradient computation") }
-
-// third returns the ending of an English verb whose subject is n rounds: "s" for one round, and
-// otherwise "".
-func third(n int) string {
-	if n == 1 {
-		return "s"
-	}
-	return ""
-}
 
 // Certified returns the bound on ε that the accountant given to [Plan.Tighten], usually pld.Accountant, computed for
 // the plan's run under the plan's adjacency. It returns nil if Tighten was not called or gave no answer.
@@ -130,14 +122,8 @@ func (p *Plan) WriteText(w io.Writer) error {
 		return err
 	}
 	t := newPage(p.Verdict() + "\n\n" + titles[p.Method])
-	work := ""
-	if p.Epochs > 0 {
-		work = fmt.Sprintf(", k = %.6g epochs", p.Epochs)
-	}
-	if p.Theta > 1 {
-		work += fmt.Sprintf(", θ = %g", p.Theta)
-	}
-	t.row("data", "N = %d%s", p.N, work)
+	t.row("data", "N = %d%s%s", p.N, message.When(p.Epochs > 0, ", k = %.6g epochs", p.Epochs),
+		message.When(p.Theta > 1, ", θ = %g", p.Theta))
 	budget, epsilon := "δ = "+up(p.Delta, 5), up(p.Epsilon, 5)
 	switch allowed := down(p.TargetEpsilon, 5); {
 	case number(allowed) > number(epsilon) && p.Feasible:
@@ -172,12 +158,7 @@ func (p *Plan) line() string {
 // full is the sentence, after a shortened statement, that says how to print the whole one.
 const full = " --statement prints the statement in full."
 
-func (p *Plan) mean() string {
-	if p.Theta > 1 {
-		return ", mean"
-	}
-	return ""
-}
+func (p *Plan) mean() string { return message.When(p.Theta > 1, ", mean") }
 
 // asks is the formula of each condition that may determine the sample size of a closed form.
 var asks = map[string]string{"treq1": "s ≤ g(σ)N/θ", "treq3": "T ≥ γθ²k²/ε"}
@@ -255,7 +236,8 @@ func (p *Plan) writeSignal(t *page) {
 		if b.SampleSize == p.Run.SampleSize {
 			t.row("batch size", "s = %d is recommended: %s", b.SampleSize, b.Reason)
 		} else {
-			t.row("batch size", "recommended: s = %d%s, T = %d, σ = %s, %s of the signal: %s", b.SampleSize, b.batches(),
+			t.row("batch size", "recommended: s = %d%s, T = %d, σ = %s, %s of the signal: %s", b.SampleSize,
+				message.When(b.Batches != 0, " (t = %d)", b.Batches),
 				b.Rounds, up(*b.Sigma, digits), share(*b.Signal), b.Reason)
 		}
 	}
@@ -296,6 +278,14 @@ func (p *Plan) writeOtherAdjacency(t *page) {
 // share formats a fraction of the full-batch signal as a percentage.
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
+// orDash formats a value, or returns "-" if it does not exist.
+func orDash(v *float64, format func(float64) string) string {
+	if v == nil {
+		return "-"
+	}
+	return format(*v)
+}
+
 // WriteBatches writes a table for people of the trainings that [Compare] returned as rows, one line for each batch
 // size. The columns are the number of rounds, the least noise multiplier σ, the signal (the size of the summed
 // gradients compared with the noise, as a percentage of that of full batches, see [Batch]), the numbers of gradients
@@ -318,22 +308,10 @@ func WriteBatches(w io.Writer, rows []Batch) error {
 		if allocated {
 			of = fmt.Sprintf("%d\t", b.Batches)
 		}
-		signal := "-"
-		if b.Signal != nil {
-			signal = share(*b.Signal)
-		}
-		t.line("%d\t%s%d\t%s\t%s\t%d\t%d\t%d", b.SampleSize, of, b.Rounds, up(*b.Sigma, digits), signal, b.Computations,
-			b.Messages, b.Bytes)
+		t.line("%d\t%s%d\t%s\t%s\t%d\t%d\t%d", b.SampleSize, of, b.Rounds, up(*b.Sigma, digits), orDash(b.Signal, share),
+			b.Computations, b.Messages, b.Bytes)
 	}
 	return t.writeTo(w)
-}
-
-// batches says how many batches an epoch has by allocation.
-func (b Batch) batches() string {
-	if b.Batches == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (t = %d)", b.Batches)
 }
 
 func (p *Plan) writeConditions(t *page) {
@@ -428,11 +406,8 @@ func (c *Calibration) WriteText(w io.Writer) error {
 	}
 	t := newPage(title)
 	t.row("σ", "%s", up(c.Sigma, digits))
-	sizes := ""
-	if c.DatasetSize != 0 {
-		sizes = fmt.Sprintf(", s = %d of N = %d", c.SampleSize, c.DatasetSize)
-	}
-	t.row("q", "%s%s", down(c.SampleRate, digits), sizes)
+	t.row("q", "%s%s", down(c.SampleRate, digits),
+		message.When(c.DatasetSize != 0, ", s = %d of N = %d", c.SampleSize, c.DatasetSize))
 	t.row("T", "%d", c.Steps)
 	b := c.Bound()
 	t.row("cost", "%s at δ = %s", claim.Short(&b), up(c.Delta, 5))
@@ -482,36 +457,22 @@ func (c *Calibration) Statement() string {
 // For says whom the frontier's ε protects: "per record" or, for example, "for a person with up to 3 records".
 func (f *Frontier) For() string { return claim.For(f.Group) }
 
-// drawn names a sampling other than Poisson.
-func (f *Frontier) drawn() string {
-	if f.Sampling != dp.Allocation {
-		return ""
-	}
-	return fmt.Sprintf(", %s sampling, redraw = %s", f.Sampling, f.Redraw)
-}
-
 // WriteText writes the rows as a table for people. A value that does not exist is "-".
 func (f *Frontier) WriteText(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err
 	}
 	t := newPage(fmt.Sprintf("Least σ for ε = %s, δ = %s, %s: N = %d, k = %.6g epochs, θ = %g%s",
-		decimal.Exactly(f.Epsilon), up(f.Delta, 5), f.For(), f.N, f.Epochs, f.Theta, f.drawn()))
+		decimal.Exactly(f.Epsilon), up(f.Delta, 5), f.For(), f.N, f.Epochs, f.Theta,
+		message.When(f.Sampling == dp.Allocation, ", %s sampling, redraw = %s", f.Sampling, f.Redraw)))
 	number := func(v *float64) string {
-		if v == nil {
-			return "-"
-		}
-		return up(*v, digits)
+		return orDash(v, func(sigma float64) string { return up(sigma, digits) })
 	}
 	t.line("s\tT\trate\tclosed form, add-or-remove\t%s, add-or-remove\t%s, replace-one\tsignal\tgradients",
 		f.Accountant, f.Accountant)
 	for _, r := range f.Rows {
-		signal := "-"
-		if r.Signal != nil {
-			signal = share(*r.Signal)
-		}
 		t.line("%d\t%d\t%s\t%s\t%s\t%s\t%s\t%d", r.SampleSize, r.Rounds, down(r.SampleRate, 6), number(r.ClosedForm),
-			number(r.AddOrRemove), number(r.ReplaceOne), signal, r.Computations)
+			number(r.AddOrRemove), number(r.ReplaceOne), orDash(r.Signal, share), r.Computations)
 	}
 	return t.writeTo(w)
 }
@@ -555,11 +516,7 @@ func (p *Next) WriteText(w io.Writer) error {
 		t.line("s\tT\tε ≤")
 	}
 	for _, c := range p.Choices {
-		eps := "-"
-		if c.EpsilonUpper != nil {
-			eps = up(*c.EpsilonUpper, 5)
-		}
-		t.line("%d\t%d\t%s", c.SampleSize, c.Rounds, eps)
+		t.line("%d\t%d\t%s", c.SampleSize, c.Rounds, orDash(c.EpsilonUpper, func(eps float64) string { return up(eps, 5) }))
 	}
 	t.paragraph(p.line())
 	return t.writeTo(w)

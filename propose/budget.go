@@ -13,6 +13,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 	"proactivedp/plan"
 	"proactivedp/train"
 )
@@ -175,10 +176,7 @@ func (s *searcher) tooPrivate(ctx context.Context, epsilon, part float64, kinds 
 		}
 		least, noise = min(least, cost), max(noise, k.noise)
 	}
-	spent := ""
-	if part < 1 {
-		spent = fmt.Sprintf(", where a trial of private probing may spend %s,", decimal.Down(epsilon*part, 3))
-	}
+	spent := message.When(part < 1, ", where a trial of private probing may spend %s,", decimal.Down(epsilon*part, 3))
 	allow := decimal.Up(least/part, 3)
 	enough, _ := strconv.ParseFloat(allow, 64)
 	return &Infeasible{

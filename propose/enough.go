@@ -55,10 +55,7 @@ func (s *searcher) withEnough(ctx context.Context, epsilon float64, like *candid
 		if l.size == 0 {
 			continue
 		}
-		var tried []*candidate
-		for _, st := range like.stride.near() {
-			tried = append(tried, s.candidate(l, st, like.variant))
-		}
+		tried := s.candidates(like.variant, like.stride.near(), l)
 		p, err := s.Data.Prepare(tried[0].spec)
 		if err != nil {
 			return nil, "", err

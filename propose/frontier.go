@@ -71,11 +71,8 @@ func (s *searcher) at(ctx context.Context, epsilon float64, c *candidate) ([]*ca
 	e := s.effort()
 	var out []*candidate
 	for _, l := range laid {
-		var tried []*candidate
-		for _, st := range c.stride.near() {
-			tried = append(tried, s.candidate(l, st, c.variant))
-		}
-		if tried, err = s.rung(ctx, tried, e.few, e.frontier, 1); err != nil {
+		tried, err := s.rung(ctx, s.candidates(c.variant, c.stride.near(), l), e.few, e.frontier, 1)
+		if err != nil {
 			return nil, err
 		}
 		out = append(out, tried...)

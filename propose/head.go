@@ -171,9 +171,7 @@ func newComparison(ctx context.Context, r Request, h Head, o Options) (*comparis
 		views = views[len(views)-1:] // inputs in [0, 1] are smaller than the best, see triedScale
 	}
 	for _, v := range views {
-		for _, st := range s.strides() {
-			c.scouts = append(c.scouts, s.candidate(laid[0], st, v))
-		}
+		c.scouts = append(c.scouts, s.candidates(v, s.strides(), laid[0])...)
 	}
 	for _, l := range []lot{{float64(len(c.scouts)), slowEffort.first}, {comparedFinalists * float64(r.Seeds), slowEffort.middle}} {
 		seconds, work, err := s.expected(c.scouts[0], l.coarse)

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"proactivedp/dp"
 	"proactivedp/internal/results"
@@ -136,12 +137,8 @@ type Infeasible struct {
 // Error returns the reason and the remedies in one sentence.
 func (e *Infeasible) Error() string {
 	text := "infeasible: " + e.Reason
-	for i, remedy := range e.Remedies {
-		if i == 0 {
-			text += ": " + remedy
-		} else {
-			text += ", or " + remedy
-		}
+	if len(e.Remedies) > 0 {
+		text += ": " + strings.Join(e.Remedies, ", or ")
 	}
 	return text
 }

@@ -227,9 +227,7 @@ func (s *searcher) search(ctx context.Context, epsilon float64, known []*candida
 	scout := laid[len(laid)/2]
 	var all []*candidate
 	for _, v := range s.views() {
-		for _, st := range s.strides() {
-			all = append(all, s.candidate(scout, st, v))
-		}
+		all = append(all, s.candidates(v, s.strides(), scout)...)
 	}
 	e := s.effort()
 	if all, err = s.rung(ctx, all, e.few, e.first, e.scouted); err != nil {
@@ -237,9 +235,7 @@ func (s *searcher) search(ctx context.Context, epsilon float64, known []*candida
 	}
 	var crossed []*candidate
 	for _, c := range all {
-		for _, l := range laid {
-			crossed = append(crossed, s.candidate(l, c.stride, c.variant))
-		}
+		crossed = append(crossed, s.candidates(c.variant, []stride{c.stride}, laid...)...)
 	}
 	if crossed, err = s.rung(ctx, crossed, e.few, e.first, 2*e.finalists); err != nil {
 		return nil, err
@@ -294,13 +290,10 @@ func (s *searcher) settled(ctx context.Context, all []*candidate) ([]*candidate,
 func (s *searcher) like(all []*candidate) []*candidate {
 	var out []*candidate
 	for _, c := range all {
-		for _, st := range []stride{c.stride.times(math.Sqrt2 / 2), c.stride.times(math.Sqrt2)} {
-			out = append(out, s.candidate(c.outlay, st, c.variant))
-		}
+		shorter, longer := c.stride.times(math.Sqrt2/2), c.stride.times(math.Sqrt2)
+		out = append(out, s.candidates(c.variant, []stride{shorter, longer}, c.outlay)...)
 		for _, v := range c.variant.others(s.base) {
-			for _, st := range []stride{c.stride, c.stride.times(math.Sqrt2)} {
-				out = append(out, s.candidate(c.outlay, st, v))
-			}
+			out = append(out, s.candidates(v, []stride{c.stride, longer}, c.outlay)...)
 		}
 	}
 	return out

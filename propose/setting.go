@@ -126,6 +126,17 @@ func (s *searcher) candidate(l outlay, st stride, v variant) *candidate {
 	return &candidate{spec: spec, outlay: l, stride: st, variant: v}
 }
 
+// candidates returns the settings of every outlay with every stride.
+func (s *searcher) candidates(v variant, strides []stride, laid ...outlay) []*candidate {
+	var all []*candidate
+	for _, l := range laid {
+		for _, st := range strides {
+			all = append(all, s.candidate(l, st, v))
+		}
+	}
+	return all
+}
+
 // gradients returns the number of gradients that all clients compute.
 func (c *candidate) gradients() int { return c.spec.GradComps * c.spec.Clients }
 

@@ -54,10 +54,7 @@ func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 			run.Rounds*s.copies, run.Max, decimal.Exactly(r.Epsilon))}
 	}
 	e, given := s.effort(), outlay{size: run.Max, rounds: run.Rounds, sigma: c.Sigma}
-	var all []*candidate
-	for _, st := range s.strides() {
-		all = append(all, s.candidate(given, st, s.plain()))
-	}
+	all := s.candidates(s.plain(), s.strides(), given)
 	for _, rung := range []struct {
 		seeds  int
 		coarse float64

@@ -161,17 +161,14 @@ func (s *searcher) searchTrainer(ctx context.Context, laid []outlay) ([]*candida
 	}
 	for _, c := range slices.Clone(all) {
 		small := stride{c.stride.clip / 10, c.stride.walk}
-		for _, st := range []stride{c.stride.times(0.5), c.stride.times(2), small, small.times(2)} {
-			all = merged(all, []*candidate{s.candidate(scout, st, s.plain())})
-		}
+		strides := []stride{c.stride.times(0.5), c.stride.times(2), small, small.times(2)}
+		all = merged(all, s.candidates(s.plain(), strides, scout))
 	}
 	if all, err = s.rung(ctx, all, 1, 1, trainerKept); err != nil {
 		return nil, err
 	}
 	for _, c := range slices.Clone(all) {
-		for _, l := range laid {
-			all = merged(all, []*candidate{s.candidate(l, c.stride, s.plain())})
-		}
+		all = merged(all, s.candidates(s.plain(), []stride{c.stride}, laid...))
 	}
 	if all, err = s.rung(ctx, all, 1, 1, max(trainerFinalists, s.Count)); err != nil {
 		return nil, err
@@ -289,9 +286,7 @@ func (r *TrainerReport) WriteText(w io.Writer) error {
 			decimal.Up(p.Certified.EpsilonUpper, 5), p.Task.Plan.BatchSize, p.Task.Plan.Steps,
 			decimal.Up(p.Task.Plan.NoiseMultiplier, 7), report.Number(p.Task.MaxGradNorm), report.Number(p.Task.LearningRate))
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	t.Flush() // writing to memory does not fail
 	fmt.Fprintf(&text, "\ninterval: the spread over seeds, %.4f, and the error of proxies of this program's own models, without the sampling error of the "+
 		"script's held-out records\nprobes: %s (%s)\n", r.Spread, r.Statement, decimal.Many(r.Trainings, "training"))
 	_, err := io.WriteString(w, text.String())

@@ -140,9 +140,7 @@ func (c *Columns) add(name, kind, values string) error {
 		return err
 	}
 	parts := strings.Split(values, "|")
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-	}
+	trim(parts)
 	k, must := column{kind: kind, others: -1}, ""
 	switch kind {
 	case oneOf, ordered:

@@ -216,7 +216,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 	return m.Affine, errors.Join(m.missing(d)...)
 }
 
-// trim removes the blanks around fields, because fields of records have none.
+// trim removes the blanks around fields or values, because fields of records have none.
 func trim(fields []string) {
 	for i := range fields {
 		fields[i] = strings.TrimSpace(fields[i])

@@ -204,11 +204,7 @@ func (p *parser) arrange() error {
 		wrong = append(wrong, few(missing)+" missing")
 	}
 	if len(wrong) > 0 {
-		hint := ""
-		if p.maybeRecord() {
-			hint = isRecord
-		}
-		return p.fault("%w: %s%s", ErrOtherColumns, strings.Join(wrong, ", "), hint)
+		return p.fault("%w: %s%s", ErrOtherColumns, strings.Join(wrong, ", "), message.When(p.maybeRecord(), isRecord))
 	}
 	at := make(map[string]int, len(p.Named))
 	for i, name := range p.Named {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"go/types"
+	"strings"
 
 	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/operand"
@@ -28,15 +29,22 @@ const (
 )
 
 func contract(k *kernels) {
-	k.tilesAVX512()
-	k.fullTile("fullTileAVX512", "", false)
-	k.laneTilesAVX512()
-	k.oddTilesAVX512()
-	k.tileAVX2()
-	k.runsAVX512()
-	k.runsAVX2()
-	k.wideRunsAVX512()
-	k.wideRunsAVX2()
+	k.patches("tilesAVX512", "Tile.MulPatches for n patches", tileRows, tileCols, form{})
+	k.fullTile("fullTileAVX512", "", form{})
+	k.patches("laneTilesAVX512", "LaneTile.MulPatches for n patches", laneTileRows, laneTileCols, form{lanes: true})
+	k.patches("oddTilesAVX512", "LaneTile.MulOdd for n patches", oddTileRows, laneTileCols, form{lanes: true, odd: true})
+	k.column("tileColumnAVX2", "column int", "Mul", func(c *contraction, rows int, column place) {
+		c.block(rows, []place{column}, 0, ymmBytes)
+		c.end()
+	})
+	k.tile("tileRunsAVX512", "run int", "does the same as Tile.MulRuns without its checks.", form{}, (*contraction).runs)
+	k.column("tileColumnRunsAVX2", "run, column int", "MulRuns", func(c *contraction, rows int, column place) {
+		c.runs(rows, []place{column}, 0, ymmBytes)
+	})
+	k.tile("tileWideAVX512", "lengths []int, wide []float64, wideRow int", "does the same as Tile.MulWide without its checks.",
+		form{}, (*contraction).wideRuns)
+	k.column("tileColumnWideAVX2", "lengths []int, wide []float64, wideRow, column int", "MulWide",
+		func(c *contraction, rows int, column place) { c.wideRuns(rows, []place{column}, 0, ymmBytes) })
 	k.laneTileAVX2()
 	k.transposeAVX2()
 	k.prefetch()
@@ -47,120 +55,59 @@ func contract(k *kernels) {
 func (k *kernels) zmm() reg.VecVirtual { return k.ZMM() }
 func (k *kernels) ymm() reg.VecVirtual { return k.YMM() }
 
-func (k *kernels) tilesAVX512() {
-	c := k.overPatches("tilesAVX512", "t *Tile, p *Patch, n int", "does the same as Tile.MulPatches for n patches, without its checks.")
-	c.eachPatch(tileRows, tileCols)
-}
-
-func (k *kernels) laneTilesAVX512() {
-	c := k.overPatches("laneTilesAVX512", "t *LaneTile, p *Patch, n int",
-		"does the same as LaneTile.MulPatches for n patches, without its checks.")
-	c.lanes = true
-	c.eachPatch(laneTileRows, laneTileCols)
-}
-
-func (k *kernels) oddTilesAVX512() {
-	c := k.overPatches("oddTilesAVX512", "t *LaneTile, p *Patch, n int",
-		"does the same as LaneTile.MulOdd for n patches, without its checks.")
-	c.lanes, c.odd = true, true
-	c.eachPatch(oddTileRows, laneTileCols)
-}
-
-// overPatches begins a kernel of tiles with the columns and terms of patches.
-func (k *kernels) overPatches(name, parameters, doc string) *contraction {
-	k.kernel(name, "func("+parameters+")", doc)
-	return &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), patches: true}
-}
-
-// patch returns the argument that points to the next patch.
-func (c *contraction) patch() gotypes.Component { return c.Dereference(c.Param("p")) }
-
-// eachPatch processes the patches one after another. The next patch, and how many are left, are
-// stored in the arguments, because there are few registers.
-func (c *contraction) eachPatch(mostRows, mostCols int) {
-	argument := func(name string) operand.Mem {
-		b, err := c.Param(name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		return b.Addr
-	}
+// patches writes a kernel of tiles with the columns and terms of patches. It processes the patches one
+// after another. The next patch, and how many are left, are stored in the arguments, because there are
+// few registers.
+func (k *kernels) patches(name, method string, mostRows, mostCols int, f form) {
+	tile, _, _ := strings.Cut(method, ".")
+	k.kernel(name, "func(t *"+tile+", p *Patch, n int)", "does the same as "+method+", without its checks.")
+	c := &contraction{kernels: k, form: f, register: k.zmm, tile: k.Dereference(k.Param("t")), patches: true}
 	size := types.SizesFor("gc", "amd64").Sizeof(c.pkg.Scope().Lookup("Patch").Type())
 	c.shapes(c.load("Rows"), mostRows, func(rows int) {
 		again, next := c.label("patch"), c.label("patchDone")
 		c.Label(again)
 		patch := c.patch()
 		c.terms(c.Dereference(patch.Field("Terms")).Field("list"))
-		c.shapes(c.gp(c.Load(patch.Field("Cols"), c.GP64())), mostCols, func(cols int) {
-			c.block(rows, c.columns(cols), 0)
+		c.shapes(c.loaded(patch.Field("Cols")), mostCols, func(cols int) {
+			c.block(rows, columns(cols), 0)
 			c.JMP(operand.LabelRef(next))
 		})
 		c.Label(next)
-		c.ADDQ(operand.U8(uint8(size)), argument("p"))
-		c.DECQ(argument("n"))
+		c.ADDQ(operand.U8(uint8(size)), c.address(c.Param("p")))
+		c.DECQ(c.address(c.Param("n")))
 		c.JNZ(operand.LabelRef(again))
-		c.finish()
+		c.end()
 	})
 }
 
+// patch returns the argument that points to the next patch.
+func (c *contraction) patch() gotypes.Component { return c.Dereference(c.Param("p")) }
+
 // fullTile is the largest tile with consecutive terms.
-func (k *kernels) fullTile(name, what string, pairs bool) {
+func (k *kernels) fullTile(name, what string, f form) {
 	k.kernel(name, "func(t *Tile, terms int)",
 		fmt.Sprintf("does the same as Tile.Mul%s without its checks, for %d rows, %d columns and the terms {0, 0}, {1, %d}, ...",
 			what, tileRows, tileCols, laneBytes/floatBytes))
-	c := &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), straight: true, pairs: pairs}
+	c := &contraction{kernels: k, form: f, register: k.zmm, tile: k.Dereference(k.Param("t")), straight: true}
 	c.left = k.argument("terms")
-	c.block(tileRows, c.columns(tileCols), 0)
-	c.finish()
+	c.block(tileRows, columns(tileCols), 0)
+	c.end()
 }
 
-// runsAVX512 and runsAVX2 write Tile.MulRuns.
-func (k *kernels) runsAVX512() {
-	c := k.contraction("tileRunsAVX512", "t *Tile, terms []Term, run int", "does the same as Tile.MulRuns without its checks.", k.zmm)
+// tile writes a kernel of Tile with all its columns.
+func (k *kernels) tile(name, parameters, doc string, f form, body func(c *contraction, rows int, columns []place, offsets ...int)) {
+	c := k.contraction(name, "t *Tile, terms []Term, "+parameters, doc, k.zmm)
+	c.form = f
 	c.shapes(c.load("Rows"), tileRows, func(rows int) {
-		c.shapes(c.load("Cols"), tileCols, func(cols int) {
-			c.runs(rows, c.columns(cols), 0)
-		})
+		c.shapes(c.load("Cols"), tileCols, func(cols int) { body(c, rows, columns(cols), 0) })
 	})
 }
 
-func (k *kernels) runsAVX2() {
-	c := k.contraction("tileColumnRunsAVX2", "t *Tile, terms []Term, run, column int",
-		"computes a column of Tile.MulRuns.", k.ymm)
-	column := k.Load(k.Param("column"), k.GP64())
-	c.shapes(c.load("Rows"), tileRows, func(rows int) {
-		c.runs(rows, []place{{index: column}}, 0, ymmBytes)
-	})
-}
-
-// wideRunsAVX512 and wideRunsAVX2 write Tile.MulWide.
-func (k *kernels) wideRunsAVX512() {
-	c := k.contraction("tileWideAVX512", "t *Tile, terms []Term, lengths []int, wide []float64, wideRow int",
-		"does the same as Tile.MulWide without its checks.", k.zmm)
-	c.shapes(c.load("Rows"), tileRows, func(rows int) {
-		c.shapes(c.load("Cols"), tileCols, func(cols int) {
-			c.wideRuns(rows, c.columns(cols), nil, 0)
-		})
-	})
-}
-
-func (k *kernels) wideRunsAVX2() {
-	c := k.contraction("tileColumnWideAVX2",
-		"t *Tile, terms []Term, lengths []int, wide []float64, wideRow, column int",
-		"computes a column of Tile.MulWide.", k.ymm)
-	column := k.Load(k.Param("column"), k.GP64())
-	c.shapes(c.load("Rows"), tileRows, func(rows int) {
-		c.wideRuns(rows, []place{{index: column}}, column, 0, ymmBytes)
-	})
-}
-
-func (k *kernels) tileAVX2() {
-	c := k.contraction("tileColumnAVX2", "t *Tile, terms []Term, column int", "computes a column of Tile.Mul.", k.ymm)
-	column := k.Load(k.Param("column"), k.GP64())
-	c.shapes(c.load("Rows"), tileRows, func(rows int) {
-		c.block(rows, []place{{index: column}}, 0, ymmBytes)
-		c.finish()
-	})
+// column writes a kernel that computes one column of a method of Tile.
+func (k *kernels) column(name, parameters, method string, body func(c *contraction, rows int, column place)) {
+	c := k.contraction(name, "t *Tile, terms []Term, "+parameters, "computes a column of Tile."+method+".", k.ymm)
+	column := place{index: k.argument("column")}
+	c.shapes(c.load("Rows"), tileRows, func(rows int) { body(c, rows, column) })
 }
 
 func (k *kernels) laneTileAVX2() {
@@ -170,42 +117,44 @@ func (k *kernels) laneTileAVX2() {
 			laneTileRowsAVX2[1:]), k.ymm)
 	c.lanes = true
 	c.corner = func(base, stride reg.GPVirtual) {
-		row, lane := c.GP64(), c.GP64()
-		c.Load(c.Param("lane"), lane)
-		c.LEAQ(operand.Mem{Base: base, Index: lane, Scale: floatBytes}, base)
+		c.LEAQ(operand.Mem{Base: base, Index: c.argument("lane"), Scale: floatBytes}, base)
 		if stride != nil {
-			c.Load(c.Param("row"), row)
+			row := c.argument("row")
 			c.IMULQ(stride, row)
 			c.ADDQ(row, base)
 		}
 	}
-	rows, row := c.load("Rows"), c.GP64()
-	c.Load(c.Param("row"), row)
-	c.SUBQ(row, rows)
+	rows := c.load("Rows")
+	c.SUBQ(c.argument("row"), rows)
 	c.shapes(c.load("Cols"), laneTileCols, func(cols int) {
 		c.shapes(rows, laneTileRowsAVX2[cols], func(rows int) {
-			c.block(rows, c.columns(cols), 0)
-			c.finish()
+			c.block(rows, columns(cols), 0)
+			c.end()
 		})
 	})
+}
+
+// form says how a contraction reads A and B.
+type form struct {
+	lanes bool // A is read as vectors of lanes, not as scalars …
+	odd   bool // … and B from one of two vectors, lane by lane
+	pairs bool // the numbers of A and B are pairs of bfloat16
 }
 
 // contraction is a kernel of Tile or LaneTile that is being written, with the registers that all
 // its blocks use. Strides are in bytes.
 type contraction struct {
 	*kernels
+	form
 	register func() reg.VecVirtual
-	lanes    bool // A is read as vectors of lanes, not as scalars …
-	odd      bool // … and B from one of two vectors, lane by lane
-	pairs    bool // the numbers of A and B are pairs of bfloat16
 	// corner moves base to the start of the block, if that is not the tile's start. B has no
 	// stride, and stride is nil.
-	corner    func(base, stride reg.GPVirtual)
-	tile      gotypes.Component
-	patches   bool          // the columns are those of the patch, not of the tile
-	end, left reg.GPVirtual // the end of the terms, and minus the number of their remaining bytes
-	straight  bool          // terms are consecutive, and left is their number
-	labels    int
+	corner       func(base, stride reg.GPVirtual)
+	tile         gotypes.Component
+	patches      bool          // the columns are those of the patch, not of the tile
+	behind, left reg.GPVirtual // the end of the terms, and minus the number of their remaining bytes
+	straight     bool          // terms are consecutive, and left is their number
+	labels       int
 }
 
 func (k *kernels) contraction(name, parameters, doc string, register func() reg.VecVirtual) *contraction {
@@ -217,18 +166,11 @@ func (k *kernels) contraction(name, parameters, doc string, register func() reg.
 
 // terms loads the start and the length of a list of terms into c's registers.
 func (c *contraction) terms(list gotypes.Component) {
-	c.left = c.GP64()
-	c.Load(list.Len(), c.left)
+	c.left = c.loaded(list.Len())
 	c.SHLQ(operand.U8(3), c.left)
-	c.end = c.GP64()
-	c.Load(list.Base(), c.end)
-	c.ADDQ(c.left, c.end)
+	c.behind = c.loaded(list.Base())
+	c.ADDQ(c.left, c.behind)
 	c.NEGQ(c.left)
-}
-
-func (c *contraction) finish() {
-	c.VZEROUPPER()
-	c.RET()
 }
 
 // multiplyAdd adds the product of x and y to sum.
@@ -240,16 +182,11 @@ func (c *contraction) multiplyAdd(x, y, sum reg.VecVirtual) {
 	}
 }
 
-func (c *contraction) load(field string) reg.GPVirtual {
-	r := c.GP64()
-	c.Load(c.tile.Field(field), r)
-	return r
-}
+func (c *contraction) load(field string) reg.GPVirtual { return c.loaded(c.tile.Field(field)) }
 
 // matrix loads the start of the block in A, B or C, and the stride of its rows. B has no stride.
 func (c *contraction) matrix(name string) (base, stride reg.GPVirtual) {
-	base = c.GP64()
-	c.Load(c.tile.Field(name).Base(), base)
+	base = c.loaded(c.tile.Field(name).Base())
 	if name != "B" {
 		stride = c.load("Row" + name)
 		c.SHLQ(operand.U8(2), stride)
@@ -286,7 +223,7 @@ type place struct {
 	index  reg.Register
 }
 
-func (c *contraction) columns(n int) []place {
+func columns(n int) []place {
 	places := make([]place, n)
 	for j := range places {
 		places[j].number = j
@@ -302,15 +239,12 @@ func (c *contraction) pointers(base reg.GPVirtual, name string, places []place) 
 		from = c.patch()
 	}
 	for j, p := range places {
-		at, err := from.Field("Col" + name).Index(p.number).Resolve()
-		if err != nil {
-			panic(err)
-		}
+		at := c.address(from.Field("Col" + name).Index(p.number))
 		if p.index != nil {
-			at.Addr = at.Addr.Idx(p.index, 8)
+			at = at.Idx(p.index, 8)
 		}
 		all[j] = c.GP64()
-		c.MOVQ(at.Addr, all[j])
+		c.MOVQ(at, all[j])
 		c.LEAQ(operand.Mem{Base: base, Index: all[j], Scale: floatBytes}, all[j])
 	}
 	return all
@@ -372,29 +306,24 @@ func (c *contraction) clear(acc [][]reg.VecVirtual) {
 func (c *contraction) runs(rows int, places []place, offsets ...int) {
 	acc, eachOfC := c.accumulators(rows, places, offsets)
 	again, done := c.label("again"), c.label("finished")
-	run, remaining := c.GP64(), c.GP64()
-	c.Load(c.Param("run"), run)
+	run, remaining := c.argument("run"), c.GP64()
 	c.SHLQ(operand.U8(3), run)
 	c.MOVQ(c.left, remaining) // minus the bytes of terms
-	c.ADDQ(c.left, c.end)     // the start of the terms
+	c.ADDQ(c.left, c.behind)  // the start of the terms
 	c.TESTQ(remaining, remaining)
 	c.JZ(operand.LabelRef(done))
 	c.Label(again)
-	c.ADDQ(run, c.end)
+	c.ADDQ(run, c.behind)
 	c.MOVQ(run, c.left)
 	c.NEGQ(c.left)
 	c.clear(acc)
 	c.multiply(acc, places, offsets)
 	factor := c.register()
 	if c.pairs {
-		next := c.GP64()
-		at, err := c.Param("factor").Resolve()
-		if err != nil {
-			panic(err)
-		}
-		c.MOVQ(at.Addr, next)
+		next, at := c.GP64(), c.address(c.Param("factor"))
+		c.MOVQ(at, next)
 		c.VBROADCASTSS(operand.Mem{Base: next}, factor)
-		c.ADDQ(operand.U8(floatBytes), at.Addr)
+		c.ADDQ(operand.U8(floatBytes), at)
 	}
 	eachOfC(func(at operand.Mem, acc reg.VecVirtual) {
 		if c.pairs {
@@ -407,38 +336,28 @@ func (c *contraction) runs(rows int, places []place, offsets ...int) {
 	c.ADDQ(run, remaining)
 	c.JNZ(operand.LabelRef(again))
 	c.Label(done)
-	c.finish()
+	c.end()
 }
 
-// wideRuns adds the sum of each run of terms to rows of float64, and returns. It processes the
-// columns from the given one on, or all.
-func (c *contraction) wideRuns(rows int, places []place, column reg.Register, offsets ...int) {
-	acc := make([][]reg.VecVirtual, rows)
-	for m := range acc {
-		for range len(places) * len(offsets) {
-			acc[m] = append(acc[m], c.register())
-		}
-	}
+// wideRuns adds the sum of each run of terms to rows of float64, and returns.
+func (c *contraction) wideRuns(rows int, places []place, offsets ...int) {
+	acc, _ := c.accumulators(rows, places, offsets)
 	again, done := c.label("again"), c.label("finished")
-	lengths, remaining := c.GP64(), c.GP64()
-	c.Load(c.Param("lengths").Base(), lengths)
-	c.Load(c.Param("lengths").Len(), remaining)
-	c.ADDQ(c.left, c.end) // the start of the terms
+	lengths, remaining := c.base("lengths"), c.length("lengths")
+	c.ADDQ(c.left, c.behind) // the start of the terms
 	c.TESTQ(remaining, remaining)
 	c.JZ(operand.LabelRef(done))
 	c.Label(again)
 	c.MOVQ(operand.Mem{Base: lengths}, c.left)
 	c.ADDQ(operand.U8(8), lengths)
 	c.SHLQ(operand.U8(3), c.left)
-	c.ADDQ(c.left, c.end)
+	c.ADDQ(c.left, c.behind)
 	c.NEGQ(c.left)
 	c.clear(acc)
 	c.multiply(acc, places, offsets)
-	wide, stride := c.GP64(), c.GP64()
-	c.Load(c.Param("wide").Base(), wide)
-	c.Load(c.Param("wideRow"), stride)
+	wide, stride := c.base("wide"), c.argument("wideRow")
 	c.SHLQ(operand.U8(3), stride)
-	if column != nil {
+	if column := places[0].index; column != nil {
 		at := c.GP64()
 		c.MOVQ(column, at)
 		c.SHLQ(operand.U8(7), at) // 16 float64
@@ -448,8 +367,7 @@ func (c *contraction) wideRuns(rows int, places []place, column reg.Register, of
 		for j, a := range acc[m] {
 			bytes := int(a.Size())
 			for half := range 2 {
-				to, from := c.register(), c.half(a, half)
-				c.VCVTPS2PD(from, to)
+				to := c.half(a, half == 1)
 				place := at.Offset((2*j + half) * bytes)
 				c.VADDPD(place, to, to)
 				c.VMOVUPD(to, place)
@@ -459,25 +377,7 @@ func (c *contraction) wideRuns(rows int, places []place, column reg.Register, of
 	c.DECQ(remaining)
 	c.JNZ(operand.LabelRef(again))
 	c.Label(done)
-	c.finish()
-}
-
-// half returns the lower (0) or the upper half (1) of a register.
-func (c *contraction) half(a reg.VecVirtual, half int) reg.VecVirtual {
-	switch wide := a.Size() > ymmBytes; {
-	case half == 0 && wide:
-		return a.AsY().(reg.VecVirtual)
-	case half == 0:
-		return a.AsX().(reg.VecVirtual)
-	case wide:
-		upper := c.YMM()
-		c.VEXTRACTF64X4(operand.U8(1), a, upper)
-		return upper
-	default:
-		upper := c.XMM()
-		c.VEXTRACTF128(operand.U8(1), a, upper)
-		return upper
-	}
+	c.end()
 }
 
 // block computes a block of rows × places. Each place has one register for each offset, which is in
@@ -487,8 +387,7 @@ func (c *contraction) block(rows int, places []place, offsets ...int) {
 	multiply, noBias, zero := c.label("multiply"), c.label("noBias"), c.label("zero")
 
 	if !c.lanes {
-		bias := c.GP64()
-		c.Load(c.tile.Field("Bias").Base(), bias)
+		bias := c.loaded(c.tile.Field("Bias").Base())
 		c.TESTQ(bias, bias)
 		c.JZ(operand.LabelRef(noBias))
 		for m := range acc {
@@ -566,39 +465,46 @@ func (c *contraction) multiplyOdd(acc [][]reg.VecVirtual, places []place) {
 	baseB, _ := c.matrix("B")
 	first := c.pointers(baseB, "B", places[:1])[0]
 	baseA, rowA := c.matrix("A")
-	baseOdd, rowOdd := c.GP64(), c.GP64()
-	c.Load(c.tile.Field("Odd").Base(), baseOdd)
+	baseOdd, rowOdd := c.loaded(c.tile.Field("Odd").Base()), c.GP64()
 	c.MOVQ(rowA, rowOdd)
 	c.SHRQ(operand.U8(4), rowOdd) // each vector of A has an integer of Odd
 	chosen := c.register()
 	c.VXORPS(chosen, chosen, chosen) // avo assumes that blends read what they write
+	c.eachTerm(func(a, b reg.GPVirtual) {
+		odd := c.GP64()
+		c.MOVQ(a, odd)
+		c.SHRQ(operand.U8(2), odd)
+		c.ADDQ(baseOdd, odd)
+		c.LEAQ(operand.Mem{Base: baseA, Index: a, Scale: floatBytes}, a)
+		row := make([]reg.VecVirtual, len(places)+1)
+		for j := range row {
+			row[j] = c.register()
+			c.VMOVUPS(operand.Mem{Base: first, Index: b, Scale: floatBytes, Disp: j * laneBytes}, row[j])
+		}
+		masks := c.rows(len(acc), odd, rowOdd)
+		for m, at := range c.rows(len(acc), a, rowA) {
+			factor, mask := c.register(), c.K()
+			c.KMOVW(masks[m], mask)
+			c.VMOVUPS(at, factor)
+			for j := range acc[m] {
+				c.VBLENDMPS(row[j+1], row[j], mask, chosen)
+				c.VFMADD231PS(chosen, factor, acc[m][j])
+			}
+		}
+	})
+}
+
+// eachTerm loops over the terms that are left. The body gets the places in A and B of a term.
+func (c *contraction) eachTerm(body func(a, b reg.GPVirtual)) {
 	loop, done := c.label("loop"), c.label("done")
 	c.TESTQ(c.left, c.left)
 	c.JZ(operand.LabelRef(done))
 
 	c.Label(loop)
-	a, b, odd := c.GP64(), c.GP64(), c.GP64()
-	c.MOVLQSX(operand.Mem{Base: c.end, Index: c.left, Scale: 1}, a)
-	c.MOVLQSX(operand.Mem{Base: c.end, Index: c.left, Scale: 1, Disp: termBytes / 2}, b)
-	c.MOVQ(a, odd)
-	c.SHRQ(operand.U8(2), odd)
-	c.ADDQ(baseOdd, odd)
-	c.LEAQ(operand.Mem{Base: baseA, Index: a, Scale: floatBytes}, a)
-	row := make([]reg.VecVirtual, len(places)+1)
-	for j := range row {
-		row[j] = c.register()
-		c.VMOVUPS(operand.Mem{Base: first, Index: b, Scale: floatBytes, Disp: j * laneBytes}, row[j])
-	}
-	masks := c.rows(len(acc), odd, rowOdd)
-	for m, at := range c.rows(len(acc), a, rowA) {
-		factor, mask := c.register(), c.K()
-		c.KMOVW(masks[m], mask)
-		c.VMOVUPS(at, factor)
-		for j := range acc[m] {
-			c.VBLENDMPS(row[j+1], row[j], mask, chosen)
-			c.VFMADD231PS(chosen, factor, acc[m][j])
-		}
-	}
+	a, b := c.GP64(), c.GP64()
+	c.MOVLQSX(operand.Mem{Base: c.behind, Index: c.left, Scale: 1}, a)
+	c.MOVLQSX(operand.Mem{Base: c.behind, Index: c.left, Scale: 1, Disp: termBytes / 2}, b)
+	body(a, b)
 	c.ADDQ(operand.U8(termBytes), c.left)
 	c.JNZ(operand.LabelRef(loop))
 	c.Label(done)
@@ -609,36 +515,27 @@ func (c *contraction) multiply(acc [][]reg.VecVirtual, places []place, offsets [
 	baseB, _ := c.matrix("B")
 	columns := c.pointers(baseB, "B", places)
 	baseA, rowA := c.matrix("A")
-	loop, done := c.label("loop"), c.label("done")
-	c.TESTQ(c.left, c.left)
-	c.JZ(operand.LabelRef(done))
-
-	c.Label(loop)
-	a, b := c.GP64(), c.GP64()
-	c.MOVLQSX(operand.Mem{Base: c.end, Index: c.left, Scale: 1}, a)
-	c.MOVLQSX(operand.Mem{Base: c.end, Index: c.left, Scale: 1, Disp: termBytes / 2}, b)
-	c.LEAQ(operand.Mem{Base: baseA, Index: a, Scale: floatBytes}, a)
-	var row []reg.VecVirtual
-	for _, p := range columns {
-		for _, offset := range offsets {
-			row = append(row, c.register())
-			c.VMOVUPS(operand.Mem{Base: p, Index: b, Scale: floatBytes, Disp: offset}, row[len(row)-1])
+	c.eachTerm(func(a, b reg.GPVirtual) {
+		c.LEAQ(operand.Mem{Base: baseA, Index: a, Scale: floatBytes}, a)
+		var row []reg.VecVirtual
+		for _, p := range columns {
+			for _, offset := range offsets {
+				row = append(row, c.register())
+				c.VMOVUPS(operand.Mem{Base: p, Index: b, Scale: floatBytes, Disp: offset}, row[len(row)-1])
+			}
 		}
-	}
-	for m, at := range c.rows(len(acc), a, rowA) {
-		factor := c.register()
-		if c.lanes {
-			c.VMOVUPS(at, factor)
-		} else {
-			c.VBROADCASTSS(at, factor)
+		for m, at := range c.rows(len(acc), a, rowA) {
+			factor := c.register()
+			if c.lanes {
+				c.VMOVUPS(at, factor)
+			} else {
+				c.VBROADCASTSS(at, factor)
+			}
+			for j := range row {
+				c.multiplyAdd(row[j], factor, acc[m][j])
+			}
 		}
-		for j := range row {
-			c.multiplyAdd(row[j], factor, acc[m][j])
-		}
-	}
-	c.ADDQ(operand.U8(termBytes), c.left)
-	c.JNZ(operand.LabelRef(loop))
-	c.Label(done)
+	})
 }
 
 // transposeAVX2 loads each register with four floats of a row and four floats of the row four below
@@ -646,13 +543,7 @@ func (c *contraction) multiply(acc [][]reg.VecVirtual, places []place, offsets [
 func (k *kernels) transposeAVX2() {
 	k.kernel("transposeAVX2", "func(dst []float32, dstRow int, src []float32, srcRow int)",
 		"does the same as Transpose without its checks.")
-	load := func(c gotypes.Component) reg.GPVirtual {
-		r := k.GP64()
-		k.Load(c, r)
-		return r
-	}
-	dst, src := load(k.Param("dst").Base()), load(k.Param("src").Base())
-	dstRow, srcRow := load(k.Param("dstRow")), load(k.Param("srcRow"))
+	dst, src, dstRow, srcRow := k.base("dst"), k.base("src"), k.argument("dstRow"), k.argument("srcRow")
 	k.SHLQ(operand.U8(2), dstRow)
 	k.SHLQ(operand.U8(2), srcRow)
 	const square = 4
@@ -686,8 +577,7 @@ func (k *kernels) transposeAVX2() {
 		}
 		k.LEAQ(operand.Mem{Base: dst, Index: dstRow, Scale: square}, dst)
 	}
-	k.VZEROUPPER()
-	k.RET()
+	k.end()
 }
 
 // prefetch loads the cache lines of rows.
@@ -715,8 +605,7 @@ func (k *kernels) peakFMA(name string, register func() reg.VecVirtual, count int
 	k.kernel(name, "func(rounds int) (flops int)",
 		"runs rounds > 0 of independent multiply-adds on registers and returns the floating-point operations of a "+
 			"round.")
-	left := k.GP64()
-	k.Load(k.Param("rounds"), left)
+	left := k.argument("rounds")
 	acc := make([]reg.VecVirtual, count)
 	for i := range acc {
 		acc[i] = register()
@@ -732,6 +621,5 @@ func (k *kernels) peakFMA(name string, register func() reg.VecVirtual, count int
 	k.JNZ(operand.LabelRef("loop"))
 	k.MOVQ(operand.U32(2*count*int(factor.Size())/floatBytes), left)
 	k.Store(left, k.Return("flops"))
-	k.VZEROUPPER()
-	k.RET()
+	k.end()
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gauss writes the kernels of Gaussian noise, which follow addNormalsPortable operation by
-// operation.
 func gauss(k *kernels) {
 	bits := readOnly(k, "gaussBits", []U32{
 		maxInt32:        k.number("signBit") - 1,
@@ -20,9 +18,7 @@ func gauss(k *kernels) {
 		signBit:         k.number("signBit"),
 		rareRadius:      k.number("rareRadius"),
 	})
-	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
-		gaussian{simd: s}.addNormals(bits)
-	}
+	k.twins(normalTwins(func(s simd) { gaussian{simd: s}.addNormals(bits) }))
 }
 
 // Elements of gaussTable: the start of a polynomial, or a number.
@@ -101,7 +97,6 @@ const (
 )
 
 func (g gaussian) addNormals(integers Mem) {
-	g.start("addNormals", "func(x []float32, bits []byte, scale float32) int", "")
 	x, bits, groups, done := g.base("x"), g.base("bits"), g.length("x"), g.GP64()
 	g.bits, g.one, g.scale = g.table(integers, bitConstants), g.constant(goTable("gaussTable"), one),
 		g.broadcast("scale")
@@ -125,7 +120,6 @@ func (g gaussian) addNormals(integers Mem) {
 	}
 	g.Label("end")
 	g.Store(done, g.ReturnIndex(0))
-	g.end()
 }
 
 // group writes code that adds noise to a group of x, or to the part of a group given by a mask with

@@ -25,26 +25,27 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // root is the parent of the packages' folders.
 const root = "../.."
 
 // generators lists the files that can be written, with the package's folder and the function that
-// writes the file. The function is in the file of the same name.
+// writes the file. The kernels are in the file of the same name, and those for arm64 in neonNAME.go.
 var generators = map[string]struct {
 	folder   string
 	generate func(*kernels)
 	arm64    func(*neon) // nil if there is no arm64 file
 }{
 	"contract":  {"internal/f32", contract, neonContract},
-	"gauss":     {"internal/f32", gauss, neonGauss},
+	"gauss":     {"internal/f32", gauss, func(n *neon) { n.twins(normalTwins(nil)) }},
 	"keystream": {"rng", keystream, neonKeystream},
 	"pairs":     {"internal/f32", pairs, nil},
-	"rows":      {"internal/f32", rows, neonRows},
+	"rows":      {"internal/f32", func(k *kernels) { k.twins(rowTwins) }, func(n *neon) { n.twins(rowTwins) }},
 	"split":     {"internal/f32", split, nil},
 	"state":     {"internal/cpu", state, nil},
-	"vector":    {"internal/f32", vector, neonVector},
+	"vector":    {"internal/f32", func(k *kernels) { k.twins(vectorTwins) }, func(n *neon) { n.twins(vectorTwins) }},
 }
 
 func main() {
@@ -124,6 +125,32 @@ func (k *kernels) kernel(name, signature, doc string) {
 		panic(fmt.Sprintf("%s: %v", name, err))
 	}
 	k.Signature(gotypes.NewSignature(k.pkg, value.Type.(*types.Signature)))
+}
+
+// base and length load the address and the length of a slice. argument loads another 64-bit
+// argument.
+func (k *kernels) base(slice string) reg.GPVirtual    { return k.loaded(k.Param(slice).Base()) }
+func (k *kernels) length(slice string) reg.GPVirtual  { return k.loaded(k.Param(slice).Len()) }
+func (k *kernels) argument(name string) reg.GPVirtual { return k.loaded(k.Param(name)) }
+
+// loaded loads 64 bits of an argument, or of what it points to.
+func (k *kernels) loaded(c gotypes.Component) reg.GPVirtual {
+	return k.Load(c, k.GP64()).(reg.GPVirtual)
+}
+
+// address returns the place of an argument or a result, or of a part of it.
+func (k *kernels) address(c gotypes.Component) operand.Mem {
+	b, err := c.Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
+
+// end returns from the function.
+func (k *kernels) end() {
+	k.VZEROUPPER()
+	k.RET()
 }
 
 // readOnly places a table of numbers next to the code.

@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -153,12 +154,8 @@ func (n *neon) argument(name string, t types.Type) {
 	case *types.Slice:
 		n.arguments[name+"_base"], n.arguments[name+"_len"] = n.size, n.size+8
 	case *types.Struct:
-		var fields []*types.Var
-		for f := range u.Fields() {
-			fields = append(fields, f)
-		}
-		for i, offset := range sizes.Offsetsof(fields) {
-			n.arguments[name+"_"+fields[i].Name()] = n.size + int(offset)
+		for field, offset := range offsets(u) {
+			n.arguments[name+"_"+field] = n.size + offset
 		}
 	}
 	n.size += int(sizes.Sizeof(t))
@@ -182,17 +179,20 @@ func (n *neon) load(name string) gp {
 
 // field returns the offset of a field in a struct type of the package.
 func (n *neon) field(typeName, name string) int {
-	u := n.pkg.Scope().Lookup(typeName).Type().Underlying().(*types.Struct)
-	var fields []*types.Var
-	for f := range u.Fields() {
-		fields = append(fields, f)
+	offset, ok := offsets(n.pkg.Scope().Lookup(typeName).Type().Underlying().(*types.Struct))[name]
+	if !ok {
+		panic("no field " + name)
 	}
+	return offset
+}
+
+// offsets returns the offset of each field.
+func offsets(s *types.Struct) map[string]int {
+	fields, all := slices.Collect(s.Fields()), map[string]int{}
 	for i, offset := range sizes.Offsetsof(fields) {
-		if fields[i].Name() == name {
-			return int(offset)
-		}
+		all[fields[i].Name()] = int(offset)
 	}
-	panic("no field " + name)
+	return all
 }
 
 // loop repeats the body count times, count ≥ 0, counting it down.
@@ -258,34 +258,20 @@ func (n *neon) table(name string) gp {
 	return r
 }
 
-// splat fills a register with number i of a table of float32.
-func (n *neon) splat(table gp, i int) block {
-	b := n.block(1)
-	n.op("FMOVS", at(table, 4*i), b[0])
-	n.do("dup.4s", b, b)
-	return b
-}
+// splat fills a register with number i of a table of float32, and splatWide with one of float64.
+func (n *neon) splat(table gp, i int) block     { return n.filled("FMOVS", "dup.4s", at(table, 4*i)) }
+func (n *neon) splatWide(table gp, i int) block { return n.filled("FMOVD", "dup.2d", at(table, 8*i)) }
 
-// splatWide fills a register with number i of a table of float64.
-func (n *neon) splatWide(table gp, i int) block {
-	b := n.block(1)
-	n.op("FMOVD", at(table, 8*i), b[0])
-	n.do("dup.2d", b, b)
-	return b
-}
-
-// splatArgument fills a register with an argument of type float32.
-func (n *neon) splatArgument(name string) block {
-	b := n.block(1)
-	n.op("FMOVS", n.operand(name), b[0])
-	n.do("dup.4s", b, b)
-	return b
-}
-
+// splatArgument and splatWideArgument fill a register with an argument.
+func (n *neon) splatArgument(name string) block { return n.filled("FMOVS", "dup.4s", n.operand(name)) }
 func (n *neon) splatWideArgument(name string) block {
+	return n.filled("FMOVD", "dup.2d", n.operand(name))
+}
+
+func (n *neon) filled(load, dup, from string) block {
 	b := n.block(1)
-	n.op("FMOVD", n.operand(name), b[0])
-	n.do("dup.2d", b, b)
+	n.op(load, from, b[0])
+	n.do(dup, b, b)
 	return b
 }
 

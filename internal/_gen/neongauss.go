@@ -1,9 +1,7 @@
 package main
 
-// neonGauss writes the noise for arm64. It follows the portable function operation by operation,
-// for the 16 pairs of a group together.
-func neonGauss(n *neon) {
-	n.twin("addNormals", "func(x []float32, bits []byte, scale float32) int", "")
+// addNormals processes the 16 pairs of a group together.
+func (n *neon) addNormals() {
 	x, bits, groups, done := n.load("x_base"), n.load("bits_base"), n.load("x_len"), n.gp()
 	c := n.table("gaussTable")
 	scale := n.splatArgument("scale")
@@ -25,7 +23,6 @@ func neonGauss(n *neon) {
 	n.op("B", next)
 	n.place(end)
 	n.op("MOVD", done, n.operand("ret"))
-	n.end()
 }
 
 // leaveIfRare writes a jump to the label to, for the case that one of the radius words is below

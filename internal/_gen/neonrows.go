@@ -2,13 +2,6 @@ package main
 
 import "fmt"
 
-// neonRows writes the kernels of linear models for arm64, with the bits of the portable ones.
-func neonRows(n *neon) {
-	n.rowDots()
-	n.addRows()
-	n.expWide()
-}
-
 // wideVectors is the number of registers for 8 float64.
 const wideVectors = laneBytes / vecBytes
 
@@ -37,7 +30,6 @@ func (n *neon) passes(left gp, numbers []int, body func(number int)) {
 }
 
 func (n *neon) rowDots() {
-	n.twin("rowDots", "func(z []float64, zRow int, x []float32, stride int, rows []int32, w []float64, vectors int)", "")
 	z, x, stride, numbers, w := n.load("z_base"), n.load("x_base"), n.load("stride"), n.load("rows_base"),
 		n.load("w_base")
 	columns := n.gp()
@@ -48,7 +40,6 @@ func (n *neon) rowDots() {
 		n.advance(8*count, z)
 		n.advance(4*count, numbers)
 	})
-	n.end()
 }
 
 // dots sets the first count elements of z to the products of w with the first rows. A product of
@@ -79,8 +70,6 @@ func (n *neon) dots(count int, z, x, stride, numbers, w, columns gp) {
 // addRows processes the columns in passes of 32, 16 and 8. It keeps their sums as integers: between
 // 2^52 and 2^53 units, the bits of a float64 count units.
 func (n *neon) addRows() {
-	n.twin("addRows",
-		"func(sum []float64, x []float32, stride int, rows []int32, f []float64, fRow int, magic, start float64, vectors int)", "")
 	sum, x, stride, numbers, f := n.load("sum_base"), n.load("x_base"), n.load("stride"), n.load("rows_base"),
 		n.load("f_base")
 	magic, start := n.splatWideArgument("magic"), n.splatWideArgument("start")
@@ -118,11 +107,9 @@ func (n *neon) addRows() {
 		n.advance(count*laneBytes, sum)
 		n.advance(count*laneBytes/2, x)
 	})
-	n.end()
 }
 
 func (n *neon) expWide() {
-	n.twin("expWide", "func(x []float64)", "")
 	x, left, table := n.load("x_base"), n.load("x_len"), n.table("expWideTable")
 	with := func(name string, result, source block, i int) {
 		n.scope(func() { n.do(name, result, source, n.splatWide(table, i)) })
@@ -155,7 +142,6 @@ func (n *neon) expWide() {
 		n.write(sum, x, 0)
 		n.advance(laneBytes, x)
 	})
-	n.end()
 }
 
 // expPolynomial returns the polynomial of expWidePortable. power must hold the square of v and is

@@ -1,40 +1,8 @@
 package main
 
-// neonVector writes the element-by-element kernels for arm64. As on amd64, each follows the
-// portable function operation by operation.
-func neonVector(n *neon) {
-	n.relu()
-	n.reluBack()
-	n.tanh()
-	n.tanhBack()
-	n.exp()
-	n.maxPool()
-	n.maxPoolBack()
-	n.avgPool()
-	n.avgPoolBack()
-	n.laneSum()
-	n.laneSumSquares()
-	n.sumSquares()
-	n.laneScale()
-	n.axpyTo()
-	n.fromBytes()
-	n.laneAxpyWide()
-	n.addWide()
-	n.addNarrow()
-	n.narrowTile()
-	n.axpyWide()
-	n.spread()
-}
-
-// twin begins the NEON version of the portable kernel with this name.
-func (n *neon) twin(name, signature, doc string) {
-	n.kernel(name+"NEON", signature, "does the same as "+name+"Portable"+doc+".")
-}
-
 func (n *neon) end() { n.text.WriteString("\tRET\n") }
 
 func (n *neon) relu() {
-	n.twin("relu", "func(x []float32)", "")
 	x := n.load("x_base")
 	n.vectors("x", func() {
 		v, below := n.read(n.vector(), x, 0), n.vector()
@@ -43,11 +11,9 @@ func (n *neon) relu() {
 		n.write(v, x, 0)
 		n.advance(laneBytes, x)
 	})
-	n.end()
 }
 
 func (n *neon) reluBack() {
-	n.twin("reluBack", "func(d, y []float32)", "")
 	d, y := n.load("d_base"), n.load("y_base")
 	n.vectors("d", func() {
 		v, out := n.read(n.vector(), d, 0), n.read(n.vector(), y, 0)
@@ -56,7 +22,6 @@ func (n *neon) reluBack() {
 		n.write(v, d, 0)
 		n.advance(laneBytes, d, y)
 	})
-	n.end()
 }
 
 // withConstant applies the instruction name to source and element i of a table of float32.
@@ -65,7 +30,6 @@ func (n *neon) withConstant(name string, result, source block, table gp, i int) 
 }
 
 func (n *neon) tanh() {
-	n.twin("tanh", "func(x []float32)", "")
 	x, c := n.load("x_base"), n.table("expTable")
 	n.vectors("x", func() {
 		v := n.read(n.vector(), x, 0)
@@ -80,11 +44,9 @@ func (n *neon) tanh() {
 		n.write(r, x, 0)
 		n.advance(laneBytes, x)
 	})
-	n.end()
 }
 
 func (n *neon) exp() {
-	n.twin("exp", "func(x []float32)", "")
 	x, c := n.load("x_base"), n.table("expTable")
 	n.vectors("x", func() {
 		v, half := n.read(n.vector(), x, 0), n.vector()
@@ -98,7 +60,6 @@ func (n *neon) exp() {
 		n.write(r, x, 0)
 		n.advance(laneBytes, x)
 	})
-	n.end()
 }
 
 // clamp limits v to the elements i and i+1 of a table. NaN stays NaN.
@@ -151,7 +112,6 @@ func (n *neon) timesPowerOf2(r, k block, c gp) {
 }
 
 func (n *neon) tanhBack() {
-	n.twin("tanhBack", "func(d, y []float32)", "")
 	d, y, c := n.load("d_base"), n.load("y_base"), n.table("expTable")
 	one := n.splat(c, 13)
 	n.vectors("d", func() {
@@ -162,7 +122,6 @@ func (n *neon) tanhBack() {
 		n.write(v, d, 0)
 		n.advance(laneBytes, d, y)
 	})
-	n.end()
 }
 
 // plane loops over the pixels of a plane p whose rows begin at small, and of a plane of twice the
@@ -207,7 +166,6 @@ func (n *neon) integers() [4]block {
 }
 
 func (n *neon) maxPool() {
-	n.twin("maxPool", "func(dst []float32, p Plane, src []float32, srcRow int, which []int32)", "")
 	dst, src, srcRow, which := n.load("dst_base"), n.load("src_base"), n.load("srcRow"), n.load("which_base")
 	number := n.integers()
 	n.plane(dst, src, srcRow, func(pixel, upper, lower gp) {
@@ -216,7 +174,6 @@ func (n *neon) maxPool() {
 		}
 		n.advance(laneBytes, which)
 	})
-	n.end()
 }
 
 // maxPoolQuad computes the maximum of a window, and its position, for four lanes.
@@ -242,7 +199,6 @@ func (n *neon) maxPoolQuad(pixel, upper, lower, which gp, number [4]block, bytes
 }
 
 func (n *neon) maxPoolBack() {
-	n.twin("maxPoolBack", "func(dst []float32, dstRow int, d []float32, p Plane, which []int32)", "")
 	dst, dstRow, d, which := n.load("dst_base"), n.load("dstRow"), n.load("d_base"), n.load("which_base")
 	number := n.integers()
 	n.plane(d, dst, dstRow, func(pixel, upper, lower gp) {
@@ -254,14 +210,12 @@ func (n *neon) maxPoolBack() {
 		}
 		n.advance(laneBytes, which)
 	})
-	n.end()
 }
 
 // quarter fills a register with 2^-2, whose exponent is 125 in float32.
 func (n *neon) quarter() block { return n.splatBits(125 << 23) }
 
 func (n *neon) avgPool() {
-	n.twin("avgPool", "func(dst []float32, p Plane, src []float32, srcRow int)", "")
 	dst, src, srcRow, quarter := n.load("dst_base"), n.load("src_base"), n.load("srcRow"), n.quarter()
 	n.plane(dst, src, srcRow, func(pixel, upper, lower gp) {
 		var v [4]block
@@ -274,11 +228,9 @@ func (n *neon) avgPool() {
 		n.do("fmul.4s", v[0], v[0], quarter)
 		n.write(v[0], pixel, 0)
 	})
-	n.end()
 }
 
 func (n *neon) avgPoolBack() {
-	n.twin("avgPoolBack", "func(dst []float32, dstRow int, d []float32, p Plane)", "")
 	dst, dstRow, d, quarter := n.load("dst_base"), n.load("dstRow"), n.load("d_base"), n.quarter()
 	n.plane(d, dst, dstRow, func(pixel, upper, lower gp) {
 		v := n.read(n.vector(), pixel, 0)
@@ -287,7 +239,6 @@ func (n *neon) avgPoolBack() {
 			n.write(v, c.at, c.bytes)
 		}
 	})
-	n.end()
 }
 
 // inTurn loops over the vectors at x and passes each to the next of turns bodies in rotation: the
@@ -313,7 +264,6 @@ func (n *neon) inTurn(slice string, x gp, turns int, body func(turn, bytes int))
 }
 
 func (n *neon) laneSum() {
-	n.twin("laneSum", "func(acc *[64]float32, x []float32)", "")
 	acc, x := n.load("acc"), n.load("x_base")
 	var sum [4]block
 	for t := range sum {
@@ -325,7 +275,6 @@ func (n *neon) laneSum() {
 	for t := range sum {
 		n.write(sum[t], acc, t*laneBytes)
 	}
-	n.end()
 }
 
 // wide returns the float32 of a block as float64.
@@ -360,7 +309,6 @@ func (n *neon) squares(x gp) block {
 }
 
 func (n *neon) laneSumSquares() {
-	n.twin("laneSumSquares", "func(acc *[16]float64, x []float32)", "")
 	acc := n.load("acc")
 	sum := n.squares(n.load("x_base"))
 	n.scope(func() {
@@ -368,13 +316,10 @@ func (n *neon) laneSumSquares() {
 		n.do("fadd.2d", sum, before, sum)
 	})
 	n.write(sum, acc, 0)
-	n.end()
 }
 
 func (n *neon) sumSquares() {
-	n.twin("sumSquares", "func(x []float32) float64", "")
 	n.op("FMOVD", n.sumWide(n.squares(n.load("x_base"))), n.operand("ret"))
-	n.end()
 }
 
 // sumWide adds the float64 of the registers by halves, and overwrites them.
@@ -387,7 +332,6 @@ func (n *neon) sumWide(sum block) vec {
 }
 
 func (n *neon) laneScale() {
-	n.twin("laneScale", "func(dst []float32, dstRow int, f *[16]float32, x []float32)", "")
 	dst, dstRow, x := n.load("dst_base"), n.load("dstRow"), n.load("x_base")
 	factor := n.read(n.vector(), n.load("f"), 0)
 	n.scale(2, dstRow)
@@ -398,11 +342,9 @@ func (n *neon) laneScale() {
 		n.advance(laneBytes, x)
 		n.op("ADD", dstRow, dst)
 	})
-	n.end()
 }
 
 func (n *neon) spread() {
-	n.twin("spread", "func(dst []float32, dstRow, dstColumn int, src []float32, p Plane)", "")
 	dst, dstRow, column, src := n.load("dst_base"), n.load("dstRow"), n.load("dstColumn"), n.load("src_base")
 	row := n.load("p_Row")
 	n.scale(2, dstRow, column, row)
@@ -418,11 +360,9 @@ func (n *neon) spread() {
 		n.op("ADD", dstRow, dst)
 		n.op("ADD", row, src)
 	})
-	n.end()
 }
 
 func (n *neon) axpyTo() {
-	n.twin("axpyTo", "func(dst []float32, alpha float32, x, y []float32)", " for whole vectors")
 	factor, x, y, dst := n.splatArgument("alpha"), n.load("x_base"), n.load("y_base"), n.load("dst_base")
 	n.vectors("x", func() {
 		v, sum := n.read(n.vector(), x, 0), n.read(n.vector(), y, 0)
@@ -431,11 +371,9 @@ func (n *neon) axpyTo() {
 		n.write(sum, dst, 0)
 		n.advance(laneBytes, x, y, dst)
 	})
-	n.end()
 }
 
 func (n *neon) fromBytes() {
-	n.twin("fromBytes", "func(dst []float32, src []byte, scale, shift float32)", " for whole vectors")
 	dst, src, scale, shift := n.load("dst_base"), n.load("src_base"), n.splatArgument("scale"), n.splatArgument("shift")
 	n.vectors("dst", func() {
 		bytes, half, v := n.read(n.block(1), src, 0), n.block(2), n.vector()
@@ -452,11 +390,9 @@ func (n *neon) fromBytes() {
 		n.advance(laneBytes, dst)
 		n.advance(laneBytes/4, src)
 	})
-	n.end()
 }
 
 func (n *neon) laneAxpyWide() {
-	n.twin("laneAxpyWide", "func(f *[16]float32, x []float32, y []float64)", "")
 	x, y := n.load("x_base"), n.load("y_base")
 	factor := n.read(n.vector(), n.load("f"), 0)
 	n.vectors("x", func() {
@@ -468,7 +404,6 @@ func (n *neon) laneAxpyWide() {
 		n.write(sum, y, 0)
 		n.advance(laneBytes, x, y)
 	})
-	n.end()
 }
 
 // tileRows loops over the vectors of the rows of a tile x, xRow bytes apart, and of dst.
@@ -486,7 +421,6 @@ func (n *neon) tileRows(dst, dstRow, x gp, xRow int, body func(to, from gp)) {
 }
 
 func (n *neon) addWide() {
-	n.twin("addWide", "func(dst []float64, dstRow int, x []float32, rows, vectors int)", "")
 	dst, dstRow, x := n.load("dst_base"), n.load("dstRow"), n.load("x_base")
 	n.scale(3, dstRow)
 	n.tileRows(dst, dstRow, x, tileCols*laneBytes, func(to, from gp) {
@@ -497,7 +431,6 @@ func (n *neon) addWide() {
 		n.advance(laneBytes, from)
 		n.advance(2*laneBytes, to)
 	})
-	n.end()
 }
 
 // addNarrowVector adds 16 float64 to 16 floats.
@@ -512,22 +445,17 @@ func (n *neon) addNarrowVector(dst, x gp) {
 }
 
 func (n *neon) addNarrow() {
-	n.twin("addNarrow", "func(dst []float32, x []float64)", " for whole vectors")
 	dst, x := n.load("dst_base"), n.load("x_base")
 	n.vectors("dst", func() { n.addNarrowVector(dst, x) })
-	n.end()
 }
 
 func (n *neon) narrowTile() {
-	n.twin("narrowTile", "func(dst []float32, dstRow int, x []float64, rows, vectors int)", "")
 	dst, dstRow, x := n.load("dst_base"), n.load("dstRow"), n.load("x_base")
 	n.scale(2, dstRow)
 	n.tileRows(dst, dstRow, x, 2*tileCols*laneBytes, n.addNarrowVector)
-	n.end()
 }
 
 func (n *neon) axpyWide() {
-	n.twin("axpyWide", "func(alpha float64, x []float32, y []float64)", " for whole vectors")
 	factor, x, y := n.splatWideArgument("alpha"), n.load("x_base"), n.load("y_base")
 	n.vectors("x", func() {
 		v := n.wide(n.read(n.vector(), x, 0))
@@ -538,5 +466,4 @@ func (n *neon) axpyWide() {
 		n.advance(laneBytes, x)
 		n.advance(2*laneBytes, y)
 	})
-	n.end()
 }

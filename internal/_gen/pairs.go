@@ -9,32 +9,15 @@ import (
 // pairs writes the kernels of pairs of bfloat16 (AVX512-BF16). Those of Tile are the kernels of
 // AVX-512 with another multiplication.
 func pairs(k *kernels) {
-	c := k.overPatches("tilesBF16", "t *Tile, p *Patch, n int",
-		"does the same as Tile.MulPatches for n patches of pairs, without its checks.")
-	c.pairs = true
-	c.eachPatch(tileRows, tileCols)
-
-	c = k.overPatches("laneTilesBF16", "t *LaneTile, p *Patch, n int",
-		"does the same as LaneTile.MulPatches for n patches of pairs, without its checks.")
-	c.lanes, c.pairs = true, true
-	c.eachPatch(laneTileRows, laneTileCols)
-
-	k.fullTile("fullTileBF16", " of pairs", true)
-
-	c = k.contraction("tileRunsBF16", "t *Tile, terms []Term, run int, factor *float32",
-		"does the same as Tile.MulRuns of pairs without its checks. factor is the factor of the first run.", k.zmm)
-	c.pairs = true
-	c.shapes(c.load("Rows"), tileRows, func(rows int) {
-		c.shapes(c.load("Cols"), tileCols, func(cols int) { c.runs(rows, c.columns(cols), 0) })
-	})
-
-	c = k.contraction("tileWideBF16", "t *Tile, terms []Term, lengths []int, wide []float64, wideRow int",
-		"does the same as Tile.MulWide of pairs without its checks.", k.zmm)
-	c.pairs = true
-	c.shapes(c.load("Rows"), tileRows, func(rows int) {
-		c.shapes(c.load("Cols"), tileCols, func(cols int) { c.wideRuns(rows, c.columns(cols), nil, 0) })
-	})
-
+	k.patches("tilesBF16", "Tile.MulPatches for n patches of pairs", tileRows, tileCols, form{pairs: true})
+	k.patches("laneTilesBF16", "LaneTile.MulPatches for n patches of pairs", laneTileRows, laneTileCols,
+		form{lanes: true, pairs: true})
+	k.fullTile("fullTileBF16", " of pairs", form{pairs: true})
+	k.tile("tileRunsBF16", "run int, factor *float32",
+		"does the same as Tile.MulRuns of pairs without its checks. factor is the factor of the first run.",
+		form{pairs: true}, (*contraction).runs)
+	k.tile("tileWideBF16", "lengths []int, wide []float64, wideRow int",
+		"does the same as Tile.MulWide of pairs without its checks.", form{pairs: true}, (*contraction).wideRuns)
 	order := interleave(k)
 	k.pair(order)
 	k.pairRow()
@@ -112,10 +95,7 @@ func interleave(k *kernels) operand.Mem {
 func (k *kernels) pair(table operand.Mem) {
 	k.kernel("pairBF16", "func(dst []float32, dstStep int, even, odd []float32, step, n int)",
 		"does the same as Pair for n > 0 vectors, without its checks.")
-	dst, even, odd := k.GP64(), k.GP64(), k.GP64()
-	k.Load(k.Param("dst").Base(), dst)
-	k.Load(k.Param("even").Base(), even)
-	k.Load(k.Param("odd").Base(), odd)
+	dst, even, odd := k.base("dst"), k.base("even"), k.base("odd")
 	dstStep, step, n := k.argument("dstStep"), k.argument("step"), k.argument("n")
 	k.SHLQ(operand.U8(2), dstStep)
 	k.SHLQ(operand.U8(2), step)
@@ -132,18 +112,14 @@ func (k *kernels) pair(table operand.Mem) {
 	k.ADDQ(step, odd)
 	k.DECQ(n)
 	k.JNZ(operand.LabelRef("loop"))
-	k.VZEROUPPER()
-	k.RET()
+	k.end()
 }
 
 // pairRow writes the kernel of PairRow.
 func (k *kernels) pairRow() {
 	k.kernel("pairRowBF16", "func(dst, src []float32)",
 		"does the same as PairRow for whole vectors of dst, without its checks. dst must not be empty.")
-	dst, src, n := k.GP64(), k.GP64(), k.GP64()
-	k.Load(k.Param("dst").Base(), dst)
-	k.Load(k.Param("src").Base(), src)
-	k.Load(k.Param("dst").Len(), n)
+	dst, src, n := k.base("dst"), k.base("src"), k.length("dst")
 	low, high := k.ZMM(), k.ZMM()
 	k.Label("loop")
 	k.VMOVUPS(operand.Mem{Base: src}, low)
@@ -154,17 +130,14 @@ func (k *kernels) pairRow() {
 	k.ADDQ(operand.U32(2*laneBytes), src)
 	k.SUBQ(operand.U8(laneBytes/floatBytes), n)
 	k.JNZ(operand.LabelRef("loop"))
-	k.VZEROUPPER()
-	k.RET()
+	k.end()
 }
 
 // roundToBF16 writes the kernel of RoundToBF16: pairs of 0 and the numbers.
 func (k *kernels) roundToBF16(table operand.Mem) {
 	k.kernel("roundToBF16", "func(x []float32)",
 		"does the same as RoundToBF16 for whole vectors, without its checks. x must not be empty.")
-	x, n := k.GP64(), k.GP64()
-	k.Load(k.Param("x").Base(), x)
-	k.Load(k.Param("x").Len(), n)
+	x, n := k.base("x"), k.length("x")
 	order, zero, v := k.ZMM(), k.ZMM(), k.ZMM()
 	k.VMOVUPS(table, order)
 	k.VPXORD(zero, zero, zero)
@@ -176,6 +149,5 @@ func (k *kernels) roundToBF16(table operand.Mem) {
 	k.ADDQ(operand.U8(laneBytes), x)
 	k.SUBQ(operand.U8(laneBytes/floatBytes), n)
 	k.JNZ(operand.LabelRef("loop"))
-	k.VZEROUPPER()
-	k.RET()
+	k.end()
 }

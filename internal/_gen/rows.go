@@ -7,18 +7,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rows writes the kernels of linear models, whose rows are dense. Each has the bits of its portable
-// version. A product of two float32 is exact in float64, so fusing it with a sum changes nothing.
-func rows(k *kernels) {
-	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
-		s.widenRow()
-		s.rowDots()
-		s.addRows()
-		s.expWide()
-		s.logisticSteps()
-	}
-}
-
 // rowsAtOnce is the number of rows that a product processes at a time, so that their sums need not
 // wait for each other.
 const rowsAtOnce = 4
@@ -38,7 +26,6 @@ func (s simd) narrowRegister() int { return s.bytes / 2 }
 // widenRow processes whole vectors. Without masks it leaves out the elements after the whole
 // vectors of x.
 func (s simd) widenRow() {
-	s.start("widenRow", "func(dst []float64, x []float32)", s.lengths())
 	dst, x, n := s.base("dst"), s.base("x"), s.length("x")
 	s.SHRQ(Imm(3), n)
 	s.loop("next", n, func() {
@@ -59,7 +46,6 @@ func (s simd) widenRow() {
 		s.VMOVUPD(v, s.at(dst, 0))
 		s.Label("done")
 	}
-	s.end()
 }
 
 // vectorsAtOnce is the number of parameter vectors, or of sums, that are processed at a time, so
@@ -111,7 +97,6 @@ func (v apart) at(i, disp int) Mem {
 }
 
 func (s simd) rowDots() {
-	s.start("rowDots", "func(z []float64, zRow int, x []float32, stride int, rows []int32, w []float64, vectors int)", "")
 	s.eachCount("dots", func(label string, vectors int) {
 		z, zRow := s.base("z"), s.argument("zRow")
 		stride, numbers := s.argument("stride"), s.base("rows")
@@ -122,20 +107,12 @@ func (s simd) rowDots() {
 		if !s.wide() && vectors > 1 {
 			some = 2 // there are only 16 registers
 		}
-		for _, n := range []int{some, 1} {
-			label := fmt.Sprintf("%sBy%d", label, n)
-			s.Label(label)
-			s.CMPQ(left, Imm(uint64(n)))
-			s.JL(LabelRef(label + "Done"))
+		s.passes(label, left, []int{some, 1}, func(label string, n int) {
 			s.dots(label, n, vectors, s.vectorsAt(z, zRow, vectors), stride, numbers)
 			s.ADDQ(Imm(uint64(8*n)), z)
 			s.ADDQ(Imm(uint64(4*n)), numbers)
-			s.SUBQ(Imm(uint64(n)), left)
-			s.JMP(LabelRef(label))
-			s.Label(label + "Done")
-		}
+		})
 	})
-	s.end()
 }
 
 // dots sets the first n elements of each vector of z to the products of the vectors of w with the
@@ -192,18 +169,27 @@ func (s simd) broadcastWide(m Mem) reg.VecVirtual {
 }
 
 func (s simd) wideArgument(name string) reg.VecVirtual {
-	b, err := s.Param(name).Resolve()
-	if err != nil {
-		panic(err)
+	return s.broadcastWide(s.address(s.Param(name)))
+}
+
+// passes writes a loop for each of numbers, in order. The loop repeats body(number) as long as at
+// least number are left, and subtracts number each time.
+func (s simd) passes(label string, left reg.GPVirtual, numbers []int, body func(label string, number int)) {
+	for _, n := range numbers {
+		label := fmt.Sprintf("%sBy%d", label, n)
+		s.Label(label)
+		s.CMPQ(left, Imm(uint64(n)))
+		s.JL(LabelRef(label + "Done"))
+		body(label, n)
+		s.SUBQ(Imm(uint64(n)), left)
+		s.JMP(LabelRef(label))
+		s.Label(label + "Done")
 	}
-	return s.broadcastWide(b.Addr)
 }
 
 // addRows processes the columns in passes of some registers. It keeps their sums as integers:
 // between 2^52 and 2^53 units, the bits of a float64 count units.
 func (s simd) addRows() {
-	s.start("addRows", "func(sum []float64, x []float32, stride int, rows []int32, f []float64, fRow int, "+
-		"magic, start float64, vectors int)", "")
 	s.eachCount("add", func(label string, vectors int) {
 		sum, x, stride := s.base("sum"), s.base("x"), s.argument("stride")
 		left, magic := s.GP64(), s.wideArgument("magic")
@@ -217,20 +203,12 @@ func (s simd) addRows() {
 		case !s.wide():
 			passes = []int{2, 1}
 		}
-		for _, n := range passes {
-			label := fmt.Sprintf("%sBy%d", label, n)
-			s.Label(label)
-			s.CMPQ(left, Imm(uint64(n)))
-			s.JL(LabelRef(label + "Done"))
+		s.passes(label, left, passes, func(label string, n int) {
 			s.addPass(label, n, vectors, sum, x, stride, magic)
 			s.ADDQ(U32(uint32(n*s.bytes)), sum)
 			s.ADDQ(U32(uint32(n*s.narrowRegister())), x)
-			s.SUBQ(Imm(uint64(n)), left)
-			s.JMP(LabelRef(label))
-			s.Label(label + "Done")
-		}
+		})
 	})
-	s.end()
 }
 
 // addPass adds to n registers of columns of each vector of sum.
@@ -293,13 +271,11 @@ const (
 const expWideTerms = 12
 
 func (s simd) expWide() {
-	s.start("expWide", "func(x []float64)", "")
 	x := s.base("x")
 	s.loop("next", s.wideRegisters("x"), func() {
 		s.VMOVUPD(s.expOf(s.load(s.at(x, 0))), s.at(x, 0))
 		s.ADDQ(Imm(uint64(s.bytes)), x)
 	})
-	s.end()
 }
 
 // wideRegisters returns the number of registers that the float64 of a slice fill.
@@ -394,16 +370,9 @@ func (s simd) signs(x reg.VecVirtual) reg.Register {
 }
 
 func (s simd) logisticSteps() {
-	s.start("logisticSteps", "func(step, factor, dot, side []float64, l *Logistic)", "")
 	step, factor, dot, side := s.base("step"), s.base("factor"), s.base("dot"), s.base("side")
 	common := s.Dereference(s.Param("l"))
-	field := func(name string) reg.VecVirtual {
-		b, err := common.Field(name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		return s.broadcastWide(b.Addr)
-	}
+	field := func(name string) reg.VecVirtual { return s.broadcastWide(s.address(common.Field(name))) }
 	minus := s.signBits()
 	s.loop("next", s.wideRegisters("step"), func() {
 		margin, e := s.load(s.at(dot, 0)), s.reg()
@@ -440,11 +409,8 @@ func (s simd) logisticSteps() {
 		s.VMOVUPD(part, s.at(factor, 0))
 		s.VMULPD(part, a, a)
 		s.VMOVUPD(a, s.at(step, 0))
-		for _, p := range []reg.GPVirtual{step, factor, dot, side} {
-			s.ADDQ(Imm(uint64(s.bytes)), p)
-		}
+		s.advance(uint64(s.bytes), step, factor, dot, side)
 	})
-	s.end()
 }
 
 // signBits returns a register in which only the signs are set.

@@ -90,8 +90,7 @@ func (m matrix) begin() {
 
 func (m matrix) end() {
 	m.bytes(nil, append(vex(prefixNone, nil, nil, 0), 0x49, 0xc0)...)
-	m.VZEROUPPER()
-	m.RET()
+	m.kernels.end()
 }
 
 // tileSide is the number of rows of a tile, and of its columns of 32 bits.
@@ -103,9 +102,7 @@ const tileSide = 16
 func (m matrix) splitPairs() {
 	m.kernel("splitPairsAMX", "func(dst []Pair, even, odd []float32, row, pairs, parts int)",
 		"does the same as SplitPairs without its checks.")
-	dst := m.gp(m.Load(m.Param("dst").Base(), m.GP64()))
-	even := m.gp(m.Load(m.Param("even").Base(), m.GP64()))
-	odd := m.gp(m.Load(m.Param("odd").Base(), m.GP64()))
+	dst, even, odd := m.base("dst"), m.base("even"), m.base("odd")
 	row, pairs, parts := m.argument("row"), m.argument("pairs"), m.argument("parts")
 	m.SHLQ(Imm(2), row)
 	half, kept := m.ZMM(), m.ZMM()
@@ -159,8 +156,7 @@ func (m matrix) splitLoop(
 	m.ADDQ(Imm(matrixRow), dst)
 	m.DECQ(pairs)
 	m.JNZ(LabelRef(label))
-	m.VZEROUPPER()
-	m.RET()
+	m.kernels.end()
 }
 
 // scaled loads a field that counts units of 4 bytes, and converts it to bytes.
@@ -217,12 +213,7 @@ func (m matrix) mulSplit() {
 	m.factors(t)
 	m.Load(m.Param("terms").Base(), reg.RSI)
 	m.Load(m.Param("terms").Len(), reg.RCX)
-	m.Load(t.Field("Parts"), reg.RAX)
-	m.CMPQ(reg.RAX, U8(2))
-	m.JE(LabelRef("two"))
-	for _, parts := range []int{3, 2} {
-		label := map[int]string{3: "three", 2: "two"}[parts]
-		m.Label(label)
+	m.steps(t, func(parts int) {
 		m.MOVLQSX(Mem{Base: reg.RSI}, reg.RAX)
 		m.LEAQ(Mem{Base: reg.R8, Index: reg.RAX, Scale: 4}, reg.RAX)
 		m.MOVLQSX(Mem{Base: reg.RSI, Disp: termBytes / 2}, reg.RDI)
@@ -237,13 +228,7 @@ func (m matrix) mulSplit() {
 		m.LEAQ(Mem{Base: reg.R8, Index: reg.RBX, Scale: 4}, reg.RBX)
 		m.step(t, parts)
 		m.ADDQ(Imm(termBytes), reg.RSI)
-		m.DECQ(reg.RCX)
-		m.JNZ(LabelRef(label))
-		if parts == 3 {
-			m.JMP(LabelRef("store"))
-		}
-	}
-	m.Label("store")
+	})
 	eachSum(func(tile int, at, row reg.GPPhysical) { m.storeTile(tile, at, row, 0) })
 	m.end()
 }
@@ -252,6 +237,24 @@ func (m matrix) zeroTiles(n int) {
 	for tile := range n {
 		m.zeroTile(tile)
 	}
+}
+
+// steps writes a loop over RCX steps, for a SplitTile of three parts and for one of two.
+func (m matrix) steps(t gotypes.Component, body func(parts int)) {
+	m.Load(t.Field("Parts"), reg.RAX)
+	m.CMPQ(reg.RAX, U8(2))
+	m.JE(LabelRef("two"))
+	for _, parts := range []int{3, 2} {
+		label := map[int]string{3: "three", 2: "two"}[parts]
+		m.Label(label)
+		body(parts)
+		m.DECQ(reg.RCX)
+		m.JNZ(LabelRef(label))
+		if parts == 3 {
+			m.JMP(LabelRef("store"))
+		}
+	}
+	m.Label("store")
 }
 
 // step adds the products of the tiles at RAX and RDI to the sums. It prefetches a part of the next
@@ -305,12 +308,8 @@ func (m matrix) step(t gotypes.Component, parts int) {
 		m.PREFETCHT1(at)
 		m.PREFETCHT1(at.Offset(matrixRow))
 	}
-	next, err := near.Field("at").Resolve()
-	if err != nil {
-		panic(err)
-	}
 	m.Load(near.Field("step"), reg.RDI)
-	m.ADDQ(reg.RDI, next.Addr)
+	m.ADDQ(reg.RDI, m.address(near.Field("at")))
 }
 
 // addRuns writes the kernel that computes each run of steps of a block separately and adds it in
@@ -328,12 +327,7 @@ func (m matrix) addRuns() {
 	m.zeroTiles(4)
 	m.MOVQ(Mem{Base: reg.RSI}, reg.RCX)
 	m.ADDQ(Imm(8), reg.RSI)
-	m.Load(t.Field("Parts"), reg.RAX)
-	m.CMPQ(reg.RAX, U8(2))
-	m.JE(LabelRef("two"))
-	for _, parts := range []int{3, 2} {
-		label := map[int]string{3: "three", 2: "two"}[parts]
-		m.Label(label)
+	m.steps(t, func(parts int) {
 		m.MOVQ(reg.R8, reg.RAX)
 		m.MOVQ(reg.R9, reg.RDI)
 		m.ADDQ(U32(parts*matrixBytes), reg.R8)
@@ -341,13 +335,7 @@ func (m matrix) addRuns() {
 		m.MOVQ(reg.R8, reg.RBX)
 		m.MOVQ(reg.R9, reg.R12)
 		m.step(t, parts)
-		m.DECQ(reg.RCX)
-		m.JNZ(LabelRef(label))
-		if parts == 3 {
-			m.JMP(LabelRef("store"))
-		}
-	}
-	m.Label("store")
+	})
 	m.Load(t.Field("C").Base(), reg.RAX)
 	m.MOVQ(U32(row*floatBytes), reg.RDX)
 	for sum := range 4 {
@@ -382,11 +370,7 @@ func (m matrix) addWindows() {
 	m.begin()
 	zero := func() { m.zeroTiles(2 * windows) }
 	window := func(i int, to reg.GPPhysical) {
-		at, err := t.Field("Window").Index(i).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		m.MOVQ(at.Addr, to)
+		m.MOVQ(m.address(t.Field("Window").Index(i)), to)
 		m.SHLQ(Imm(2), to)
 	}
 	zero()

@@ -8,36 +8,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vector writes the element-by-element kernels. Each follows its portable version operation by
-// operation, so all classes give the same bits. Squares of float32 are exact in float64, so a fused
-// operation rounds like two operations.
-func vector(k *kernels) {
-	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
-		s.relu()
-		s.reluBack()
-		s.tanh()
-		s.tanhBack()
-		s.exp()
-		s.maxPool()
-		s.maxPoolBack()
-		s.maxPoolHalves()
-		s.avgPool()
-		s.avgPoolBack()
-		s.laneSum()
-		s.laneSumSquares()
-		s.sumSquares()
-		s.laneScale()
-		s.axpyTo()
-		s.fromBytes()
-		s.laneAxpyWide()
-		s.addWide()
-		s.addNarrow()
-		s.narrowTile()
-		s.axpyWide()
-		s.spread()
-	}
-}
-
 // Predicates of VCMPPS, quiet. All except notLE are false for NaN.
 const (
 	notLE   = 0x16
@@ -53,24 +23,6 @@ type simd struct {
 	*kernels
 	class string
 	bytes int // size of a register
-}
-
-func (s simd) start(name, signature, doc string) {
-	s.kernel(name+s.class, signature, "does the same as "+name+"Portable"+doc+".")
-}
-
-func (s simd) end() {
-	s.VZEROUPPER()
-	s.RET()
-}
-
-// lengths returns the end of a kernel's comment: " for whole vectors" if the class has no masks to
-// process the rest of a slice.
-func (s simd) lengths() string {
-	if s.wide() {
-		return ""
-	}
-	return " for whole vectors"
 }
 
 func (s simd) wide() bool { return s.bytes == 64 }
@@ -94,6 +46,15 @@ func (s simd) parts() []reg.VecVirtual {
 	return r
 }
 
+// vector loads a vector of 16 floats.
+func (s simd) vector(at reg.GPVirtual) []reg.VecVirtual {
+	r := s.parts()
+	for i := range r {
+		s.VMOVUPS(s.at(at, i), r[i])
+	}
+	return r
+}
+
 func (s simd) zero() reg.VecVirtual {
 	r := s.reg()
 	if s.wide() {
@@ -113,25 +74,18 @@ func (s simd) load(m Mem) reg.VecVirtual {
 	return r
 }
 
-// base and length load the address and the length of a slice. argument loads another 64-bit
-// argument.
-func (s simd) base(slice string) reg.GPVirtual   { return s.gp(s.Load(s.Param(slice).Base(), s.GP64())) }
-func (s simd) length(slice string) reg.GPVirtual { return s.gp(s.Load(s.Param(slice).Len(), s.GP64())) }
-func (k *kernels) argument(name string) reg.GPVirtual {
-	return k.gp(k.Load(k.Param(name), k.GP64()))
-}
-
-func (k *kernels) gp(r reg.Register) reg.GPVirtual { return r.(reg.GPVirtual) }
-
 // broadcast fills a register with a float32 argument.
 func (s simd) broadcast(name string) reg.VecVirtual {
-	b, err := s.Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
 	r := s.reg()
-	s.VBROADCASTSS(b.Addr, r)
+	s.VBROADCASTSS(s.address(s.Param(name)), r)
 	return r
+}
+
+// advance increases pointers by a number of bytes.
+func (s simd) advance(bytes uint64, pointers ...reg.GPVirtual) {
+	for _, p := range pointers {
+		s.ADDQ(Imm(bytes), p)
+	}
 }
 
 // loop repeats the body n times, n ≥ 0, counting n down.
@@ -150,9 +104,7 @@ func (s simd) loop(label string, n reg.GPVirtual, body func()) {
 func (s simd) registers(slice string, pointers []reg.GPVirtual, body func()) {
 	s.loop("next", s.count(slice), func() {
 		body()
-		for _, p := range pointers {
-			s.ADDQ(Imm(uint64(s.bytes)), p)
-		}
+		s.advance(uint64(s.bytes), pointers...)
 	})
 }
 
@@ -274,18 +226,15 @@ func (s simd) horner(z reg.VecVirtual, c func(int) reg.VecVirtual, first, last i
 }
 
 func (s simd) relu() {
-	s.start("relu", "func(x []float32)", "")
 	x, zero := s.base("x"), s.zero()
 	s.registers("x", []reg.GPVirtual{x}, func() {
 		v := s.reg()
 		s.VMAXPS(s.at(x, 0), zero, v) // returns the second source if one is NaN
 		s.VMOVUPS(v, s.at(x, 0))
 	})
-	s.end()
 }
 
 func (s simd) reluBack() {
-	s.start("reluBack", "func(d, y []float32)", "")
 	d, y, zero := s.base("d"), s.base("y"), s.zero()
 	s.registers("d", []reg.GPVirtual{d, y}, func() {
 		v := s.load(s.at(y, 0))
@@ -299,11 +248,9 @@ func (s simd) reluBack() {
 		}
 		s.VMOVUPS(v, s.at(d, 0))
 	})
-	s.end()
 }
 
 func (s simd) tanh() {
-	s.start("tanh", "func(x []float32)", "")
 	x, c := s.base("x"), s.table(goTable("expTable"), 15)
 	some := 2
 	if s.wide() {
@@ -321,11 +268,9 @@ func (s simd) tanh() {
 		s.VDIVPS(k, r, r)
 		s.VMOVUPS(r, s.at(x, i))
 	})
-	s.end()
 }
 
 func (s simd) exp() {
-	s.start("exp", "func(x []float32)", "")
 	x, c := s.base("x"), s.table(goTable("expTable"), 15)
 	s.registers("x", []reg.GPVirtual{x}, func() {
 		v, half := s.reg(), s.reg()
@@ -338,7 +283,6 @@ func (s simd) exp() {
 		s.timesPowerOf2(r, k, c)
 		s.VMOVUPS(r, s.at(x, 0))
 	})
-	s.end()
 }
 
 // expm1 returns r and the integers k with e^v = 2^k·(1+r). It overwrites v. c is expTable.
@@ -374,7 +318,6 @@ func (s simd) clamp(from Op, lo, hi, to reg.VecVirtual) {
 }
 
 func (s simd) tanhBack() {
-	s.start("tanhBack", "func(d, y []float32)", "")
 	d, y, one := s.base("d"), s.base("y"), s.constant(goTable("expTable"), 13)
 	s.registers("d", []reg.GPVirtual{d, y}, func() {
 		v := s.load(s.at(y, 0))
@@ -383,7 +326,6 @@ func (s simd) tanhBack() {
 		s.VMULPS(s.at(d, 0), v, v)
 		s.VMOVUPS(v, s.at(d, 0))
 	})
-	s.end()
 }
 
 // plane loops over the pixels of a plane p whose rows begin at small, and of a plane of twice the
@@ -392,8 +334,7 @@ func (s simd) tanhBack() {
 func (s simd) plane(
 	small, big, bigRow reg.GPVirtual, rest []reg.GPVirtual, body func(pixel, upper, lower reg.GPVirtual),
 ) {
-	h, w := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.GP64()
-	row := s.gp(s.Load(s.Param("p").Field("Row"), s.GP64()))
+	h, w, row := s.loaded(s.Param("p").Field("H")), s.GP64(), s.loaded(s.Param("p").Field("Row"))
 	s.SHLQ(Imm(2), row)
 	s.SHLQ(Imm(2), bigRow)
 	s.loop("row", h, func() {
@@ -406,12 +347,8 @@ func (s simd) plane(
 		s.Load(s.Param("p").Field("W"), w)
 		s.loop("column", w, func() {
 			body(pixel, upper, lower)
-			for _, p := range append(rest, pixel) {
-				s.ADDQ(Imm(laneBytes), p)
-			}
-			for _, p := range []reg.GPVirtual{upper, lower} {
-				s.ADDQ(Imm(2*laneBytes), p)
-			}
+			s.advance(laneBytes, append(rest, pixel)...)
+			s.advance(2*laneBytes, upper, lower)
 		})
 	})
 }
@@ -437,7 +374,6 @@ func (s simd) integers() [4]reg.VecVirtual {
 }
 
 func (s simd) maxPool() {
-	s.start("maxPool", "func(dst []float32, p Plane, src []float32, srcRow int, which []int32)", "")
 	dst, src, srcRow, which := s.base("dst"), s.base("src"), s.argument("srcRow"), s.base("which")
 	number := s.integers()
 	s.plane(dst, src, srcRow, []reg.GPVirtual{which}, func(pixel, upper, lower reg.GPVirtual) {
@@ -477,11 +413,9 @@ func (s simd) maxPool() {
 			s.VMOVUPS(arg, s.at(which, i))
 		}
 	})
-	s.end()
 }
 
 func (s simd) maxPoolBack() {
-	s.start("maxPoolBack", "func(dst []float32, dstRow int, d []float32, p Plane, which []int32)", "")
 	dst, dstRow, d, which := s.base("dst"), s.argument("dstRow"), s.base("d"), s.base("which")
 	number := s.integers()
 	s.plane(d, dst, dstRow, []reg.GPVirtual{which}, func(pixel, upper, lower reg.GPVirtual) {
@@ -501,18 +435,13 @@ func (s simd) maxPoolBack() {
 			}
 		}
 	})
-	s.end()
 }
 
 // maxPoolHalves writes the kernel of MaxPoolHalves, which exists only for the class with masks.
 func (s simd) maxPoolHalves() {
-	if !s.wide() {
-		return
-	}
-	s.start("maxPoolHalves", "func(dst []float32, odd []int32, d []float32, p Plane, which []int32)", "")
 	dst, odd, d, which := s.base("dst"), s.base("odd"), s.base("d"), s.base("which")
-	h, w := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.gp(s.Load(s.Param("p").Field("W"), s.GP64()))
-	row, left := s.gp(s.Load(s.Param("p").Field("Row"), s.GP64())), s.GP64()
+	plane := s.Param("p")
+	h, w, row, left := s.loaded(plane.Field("H")), s.loaded(plane.Field("W")), s.loaded(plane.Field("Row")), s.GP64()
 	s.SHLQ(Imm(2), row)
 	below, oddBelow := s.GP64(), s.GP64() // distances of rows of dst and of odd
 	s.MOVQ(w, below)
@@ -542,15 +471,12 @@ func (s simd) maxPoolHalves() {
 				s.VMOVAPS_Z(v, half, out)
 				s.VMOVUPS(out, to)
 			}
-			for _, p := range []reg.GPVirtual{from, which, dst} {
-				s.ADDQ(Imm(laneBytes), p)
-			}
-			s.ADDQ(Imm(4), odd)
+			s.advance(laneBytes, from, which, dst)
+			s.advance(4, odd)
 		})
 		s.ADDQ(below, dst)
 		s.ADDQ(oddBelow, odd)
 	})
-	s.end()
 }
 
 // quarter fills a register with 2^-2, whose exponent is 125 in float32.
@@ -563,7 +489,6 @@ func (s simd) quarter() reg.VecVirtual {
 }
 
 func (s simd) avgPool() {
-	s.start("avgPool", "func(dst []float32, p Plane, src []float32, srcRow int)", "")
 	dst, src, srcRow, quarter := s.base("dst"), s.base("src"), s.argument("srcRow"), s.quarter()
 	s.plane(dst, src, srcRow, nil, func(pixel, upper, lower reg.GPVirtual) {
 		for i := range laneBytes / s.bytes {
@@ -576,11 +501,9 @@ func (s simd) avgPool() {
 			s.VMOVUPS(a, s.at(pixel, i))
 		}
 	})
-	s.end()
 }
 
 func (s simd) avgPoolBack() {
-	s.start("avgPoolBack", "func(dst []float32, dstRow int, d []float32, p Plane)", "")
 	dst, dstRow, d, quarter := s.base("dst"), s.argument("dstRow"), s.base("d"), s.quarter()
 	s.plane(d, dst, dstRow, nil, func(pixel, upper, lower reg.GPVirtual) {
 		for i := range laneBytes / s.bytes {
@@ -591,7 +514,6 @@ func (s simd) avgPoolBack() {
 			}
 		}
 	})
-	s.end()
 }
 
 // inTurn loops over the vectors at x and passes each to the next of n bodies in rotation: the sums
@@ -617,7 +539,6 @@ func (s simd) inTurn(slice string, x reg.GPVirtual, n int, body func(turn int, a
 }
 
 func (s simd) laneSum() {
-	s.start("laneSum", "func(acc *[64]float32, x []float32)", "")
 	acc, x := s.argument("acc"), s.base("x")
 	var sum [4][]reg.VecVirtual
 	for t := range sum {
@@ -635,7 +556,6 @@ func (s simd) laneSum() {
 			s.VMOVUPS(r, s.at(acc, i).Offset(t*laneBytes))
 		}
 	}
-	s.end()
 }
 
 // addSquares adds the squares of the 16 floats at an address to float64 sums.
@@ -664,24 +584,15 @@ func (s simd) squares(x reg.GPVirtual) []reg.VecVirtual {
 }
 
 func (s simd) laneSumSquares() {
-	s.start("laneSumSquares", "func(acc *[16]float64, x []float32)", "")
 	acc, x := s.argument("acc"), s.base("x")
 	for i, r := range s.squares(x) {
 		s.VADDPD(s.at(acc, i), r, r)
 		s.VMOVUPS(r, s.at(acc, i))
 	}
-	s.end()
 }
 
 func (s simd) sumSquares() {
-	s.start("sumSquares", "func(x []float32) float64", "")
-	x := s.sumWide(s.squares(s.base("x")))
-	b, err := s.ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	s.VMOVSD(x, b.Addr)
-	s.end()
+	s.VMOVSD(s.sumWide(s.squares(s.base("x"))), s.address(s.ReturnIndex(0)))
 }
 
 // sumWide adds the float64 of the registers by halves, and overwrites them.
@@ -706,12 +617,8 @@ func (s simd) sumWide(sum []reg.VecVirtual) reg.Register {
 }
 
 func (s simd) laneScale() {
-	s.start("laneScale", "func(dst []float32, dstRow int, f *[16]float32, x []float32)", "")
 	dst, dstRow, f, x := s.base("dst"), s.argument("dstRow"), s.argument("f"), s.base("x")
-	factor := s.parts()
-	for i, r := range factor {
-		s.VMOVUPS(s.at(f, i), r)
-	}
+	factor := s.vector(f)
 	s.SHLQ(Imm(2), dstRow)
 	s.vectors("x", func() {
 		for i, r := range factor {
@@ -722,14 +629,11 @@ func (s simd) laneScale() {
 		s.ADDQ(Imm(laneBytes), x)
 		s.ADDQ(dstRow, dst)
 	})
-	s.end()
 }
 
 func (s simd) spread() {
-	s.start("spread", "func(dst []float32, dstRow, dstColumn int, src []float32, p Plane)", "")
 	dst, dstRow, column, src := s.base("dst"), s.argument("dstRow"), s.argument("dstColumn"), s.base("src")
-	h, w := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.GP64()
-	row := s.gp(s.Load(s.Param("p").Field("Row"), s.GP64()))
+	h, w, row := s.loaded(s.Param("p").Field("H")), s.GP64(), s.loaded(s.Param("p").Field("Row"))
 	for _, stride := range []reg.GPVirtual{dstRow, column, row} {
 		s.SHLQ(Imm(2), stride)
 	}
@@ -748,7 +652,6 @@ func (s simd) spread() {
 		s.ADDQ(dstRow, dst)
 		s.ADDQ(row, src)
 	})
-	s.end()
 }
 
 // addScaled sets dst to the vectors of y and those of x times the factor.
@@ -760,9 +663,7 @@ func (s simd) addScaled(factor []reg.VecVirtual, x, y, dst reg.GPVirtual) {
 			s.VADDPS(s.at(y, i), v, v)
 			s.VMOVUPS(v, s.at(dst, i))
 		}
-		for _, p := range []reg.GPVirtual{x, y, dst} {
-			s.ADDQ(Imm(laneBytes), p)
-		}
+		s.advance(laneBytes, x, y, dst)
 	})
 	s.rest("x", func(mask reg.OpmaskVirtual) {
 		v, to := s.reg(), s.reg()
@@ -775,17 +676,14 @@ func (s simd) addScaled(factor []reg.VecVirtual, x, y, dst reg.GPVirtual) {
 }
 
 func (s simd) axpyTo() {
-	s.start("axpyTo", "func(dst []float32, alpha float32, x, y []float32)", s.lengths())
 	factor := s.parts()
 	for i := range factor {
 		factor[i] = s.broadcast("alpha")
 	}
 	s.addScaled(factor, s.base("x"), s.base("y"), s.base("dst"))
-	s.end()
 }
 
 func (s simd) fromBytes() {
-	s.start("fromBytes", "func(dst []float32, src []byte, scale, shift float32)", " for whole vectors")
 	dst, src, scale, shift := s.base("dst"), s.base("src"), s.broadcast("scale"), s.broadcast("shift")
 	s.vectors("dst", func() {
 		for i := range laneBytes / s.bytes {
@@ -799,35 +697,31 @@ func (s simd) fromBytes() {
 		s.ADDQ(Imm(laneBytes), dst)
 		s.ADDQ(Imm(laneBytes/4), src)
 	})
-	s.end()
 }
 
 // half returns a register with the lower or the upper half of v's floats as float64.
-func (s simd) half(v reg.VecVirtual, upper bool) reg.VecVirtual {
-	from, wide := v.AsX(), s.reg()
-	if s.wide() {
-		from = v.AsY()
-	}
-	if upper {
-		if s.wide() {
-			from = s.YMM()
-			s.VEXTRACTF64X4(Imm(1), v, from)
-		} else {
-			from = s.XMM()
-			s.VEXTRACTF128(Imm(1), v, from)
+func (k *kernels) half(v reg.VecVirtual, upper bool) reg.VecVirtual {
+	if v.Size() > ymmBytes {
+		wide, from := k.ZMM(), v.AsY()
+		if upper {
+			from = k.YMM()
+			k.VEXTRACTF64X4(Imm(1), v, from)
 		}
+		k.VCVTPS2PD(from, wide)
+		return wide
 	}
-	s.VCVTPS2PD(from, wide)
+	wide, from := k.YMM(), v.AsX()
+	if upper {
+		from = k.XMM()
+		k.VEXTRACTF128(Imm(1), v, from)
+	}
+	k.VCVTPS2PD(from, wide)
 	return wide
 }
 
 func (s simd) laneAxpyWide() {
-	s.start("laneAxpyWide", "func(f *[16]float32, x []float32, y []float64)", "")
 	f, x, y := s.argument("f"), s.base("x"), s.base("y")
-	factor := s.parts()
-	for i, r := range factor {
-		s.VMOVUPS(s.at(f, i), r)
-	}
+	factor := s.vector(f)
 	s.vectors("x", func() {
 		var pairs [][2]reg.VecVirtual // pairs of lanes that are added
 		scaled := make([]reg.VecVirtual, len(factor))
@@ -847,14 +741,11 @@ func (s simd) laneAxpyWide() {
 			s.VADDPD(s.at(y, i), p[0], p[0])
 			s.VMOVUPS(p[0], s.at(y, i))
 		}
-		s.ADDQ(Imm(laneBytes), x)
-		s.ADDQ(Imm(laneBytes), y)
+		s.advance(laneBytes, x, y)
 	})
-	s.end()
 }
 
 func (s simd) addWide() {
-	s.start("addWide", "func(dst []float64, dstRow int, x []float32, rows, vectors int)", "")
 	dst, dstRow, x := s.base("dst"), s.argument("dstRow"), s.base("x")
 	s.SHLQ(Imm(3), dstRow)
 	s.tileRows(dst, dstRow, x, tileCols*laneBytes, func(to, from reg.GPVirtual) {
@@ -867,11 +758,9 @@ func (s simd) addWide() {
 		s.ADDQ(Imm(laneBytes), from)
 		s.ADDQ(Imm(2*laneBytes), to)
 	})
-	s.end()
 }
 
 func (s simd) addNarrow() {
-	s.start("addNarrow", "func(dst []float32, x []float64)", s.lengths())
 	dst, x := s.base("dst"), s.base("x")
 	s.vectors("dst", func() {
 		s.addNarrowVector(dst, x)
@@ -889,7 +778,6 @@ func (s simd) addNarrow() {
 			s.VMOVUPS(narrow, k, Mem{Base: dst, Disp: i * s.narrowRegister()})
 		}
 	})
-	s.end()
 }
 
 // addNarrowVector adds 16 float64 to 16 floats.
@@ -911,13 +799,7 @@ func (s simd) addNarrowVector(dst, x reg.GPVirtual) {
 }
 
 func (s simd) axpyWide() {
-	s.start("axpyWide", "func(alpha float64, x []float32, y []float64)", s.lengths())
-	alpha, err := s.Param("alpha").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	factor, x, y := s.reg(), s.base("x"), s.base("y")
-	s.VBROADCASTSD(alpha.Addr, factor)
+	x, y, factor := s.base("x"), s.base("y"), s.wideArgument("alpha")
 	s.vectors("x", func() {
 		for i := range 2 * laneBytes / s.bytes {
 			v := s.reg()
@@ -940,11 +822,9 @@ func (s simd) axpyWide() {
 			s.VMOVUPD(v, k, s.at(y, i))
 		}
 	})
-	s.end()
 }
 
 func (s simd) narrowTile() {
-	s.start("narrowTile", "func(dst []float32, dstRow int, x []float64, rows, vectors int)", "")
 	dst, dstRow, x := s.base("dst"), s.argument("dstRow"), s.base("x")
 	s.SHLQ(Imm(2), dstRow)
 	s.tileRows(dst, dstRow, x, 2*tileCols*laneBytes, func(to, from reg.GPVirtual) {
@@ -952,7 +832,6 @@ func (s simd) narrowTile() {
 		s.ADDQ(Imm(laneBytes), to)
 		s.ADDQ(Imm(2*laneBytes), from)
 	})
-	s.end()
 }
 
 // tileRows loops over the vectors of the rows of a tile x, xRow bytes apart, and of dst.

@@ -38,7 +38,7 @@ var rooms = []string{
 // thirdParty lists, for every room, the modules that it may import, other than the standard library.
 var thirdParty = map[string][]string{
 	"audit":   {"github.com/sourcegraph/conc", "gonum.org/v1/gonum"},
-	"cluster": {"github.com/nats-io"},
+	"cluster": {"github.com/nats-io", "github.com/sourcegraph/conc"},
 	"cmd": {
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/perf", "gonum.org/v1/gonum",
 	},

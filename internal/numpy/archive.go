@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"proactivedp/internal/bounded"
 	"proactivedp/internal/unpack"
 )
 
@@ -44,12 +43,7 @@ func (p *parser) openFile(path string, r role) error {
 	case unpack.KindOf(path) == unpack.IDX:
 		return p.addIDX(path, r)
 	}
-	f, err := bounded.Regular(path)
-	if err != nil {
-		return err
-	}
-	p.files = append(p.files, f)
-	info, err := f.Stat()
+	f, size, err := p.regular(path)
 	if err != nil {
 		return err
 	}
@@ -61,11 +55,11 @@ func (p *parser) openFile(path string, r role) error {
 	named := strings.ToLower(filepath.Ext(path)) == arrayEnd
 	switch k := unpack.Recognise(start[:n]); {
 	case k == unpack.Array, k == unpack.Unknown && named:
-		return p.addArray(path, f, info.Size(), r)
+		return p.addArray(path, f, size, r)
 	case k != unpack.Archive && k != unpack.Zip && k != unpack.Unknown:
 		return fmt.Errorf("%s: this is %s, not of NumPy: %s", path, k, k.Advice())
 	}
-	a, err := openArchive(path, f, info.Size())
+	a, err := openArchive(path, f, size)
 	if err != nil {
 		return err
 	}

@@ -80,8 +80,7 @@ func (t dtype) isText() bool { return t.kind == unicode || t.kind == byteText }
 // no value of the type, such as a bool of 2, becomes NaN, and a number that is too large becomes
 // infinite.
 func (t dtype) float32s(to []float32, raw []byte) {
-	o := t.order
-	if t.kind == floating && t.size == 4 && o == binary.LittleEndian { // nearly all files: without a call per number
+	if t.kind == floating && t.size == 4 && t.order == binary.LittleEndian { // nearly all files: without a call per number
 		for i := range to {
 			to[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i : 4*i+4]))
 		}
@@ -89,12 +88,8 @@ func (t dtype) float32s(to []float32, raw []byte) {
 	}
 	for i := range to {
 		switch b := raw[i*t.size:]; {
-		case t.kind == floating && t.size == 4:
-			to[i] = math.Float32frombits(o.Uint32(b))
-		case t.kind == floating && t.size == 8:
-			to[i] = float32(math.Float64frombits(o.Uint64(b)))
 		case t.kind == floating:
-			to[i] = fromFloat16(o.Uint16(b))
+			to[i] = float32(t.float(b))
 		case t.kind == boolean && b[0] > 1:
 			to[i] = float32(math.NaN())
 		case t.kind == signed:
@@ -110,23 +105,26 @@ func (t dtype) overflows(b []byte) bool {
 	if t.kind != floating || t.size != 8 {
 		return false
 	}
-	v := math.Float64frombits(t.order.Uint64(b))
+	v := t.float(b)
 	return v-v == 0 && math.IsInf(float64(float32(v)), 0)
 }
 
-func (t dtype) int64(b []byte) int64 {
+func (t dtype) float(b []byte) float64 {
 	switch t.size {
-	case 1:
-		return int64(int8(b[0]))
 	case 2:
-		return int64(int16(t.order.Uint16(b)))
+		return float64(fromFloat16(t.order.Uint16(b)))
 	case 4:
-		return int64(int32(t.order.Uint32(b)))
+		return float64(math.Float32frombits(t.order.Uint32(b)))
 	}
-	return int64(t.order.Uint64(b))
+	return math.Float64frombits(t.order.Uint64(b))
 }
 
-// uint64 returns an unsigned integer, or the byte of a bool.
+// int64 moves the sign to the highest bit, and back.
+func (t dtype) int64(b []byte) int64 {
+	unused := 64 - 8*t.size
+	return int64(t.uint64(b)<<unused) >> unused
+}
+
 func (t dtype) uint64(b []byte) uint64 {
 	switch t.size {
 	case 1:
@@ -158,12 +156,8 @@ func fromFloat16(bits uint16) float32 {
 // number writes a number as it is in the file, for an error.
 func (t dtype) number(b []byte) string {
 	switch {
-	case t.kind == floating && t.size == 8:
-		return strconv.FormatFloat(math.Float64frombits(t.order.Uint64(b)), 'g', -1, 64)
-	case t.kind == floating && t.size == 4:
-		return strconv.FormatFloat(float64(math.Float32frombits(t.order.Uint32(b))), 'g', -1, 32)
 	case t.kind == floating:
-		return strconv.FormatFloat(float64(fromFloat16(t.order.Uint16(b))), 'g', -1, 32)
+		return strconv.FormatFloat(t.float(b), 'g', -1, max(32, 8*t.size))
 	case t.kind == signed:
 		return strconv.FormatInt(t.int64(b), 10)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 )
 
 // form describes the records of an array, which are rows or images.
@@ -57,10 +58,8 @@ func (a *array) form() (form, error) {
 			return a.imageForm(form{channels: s[1], height: s[2], width: s[3], strides: []int{0, s[2] * s[3], s[3], 1}})
 		}
 	}
-	hint := ""
-	if len(s) == 4 && (s[2] == 1 || s[2] == 3) {
-		hint = " (if the images are numbered along the last axis, x.transpose(3, 0, 1, 2) moves it to the front)"
-	}
+	hint := message.When(len(s) == 4 && (s[2] == 1 || s[2] == 3),
+		" (if the images are numbered along the last axis, x.transpose(3, 0, 1, 2) moves it to the front)")
 	return form{}, a.fault("shape %s, must be (N, d): N rows of d features, or images: (N, H, W), (N, H, W, C) or "+
 		"(N, C, H, W) with C = 1 or 3 channels and H and W that are neither 1 nor 3%s", shapeText(s), hint)
 }

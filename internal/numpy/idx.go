@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"proactivedp/internal/bounded"
 	"proactivedp/internal/unpack"
 )
 
@@ -52,14 +51,9 @@ func readIDXHeader(in io.Reader) (h header, size int64, err error) {
 }
 
 func (p *parser) idxArray(path, name string) (*array, error) {
-	f, err := bounded.Regular(path)
+	in, err := p.content(path)
 	if err != nil {
 		return nil, err
-	}
-	p.files = append(p.files, f)
-	in, err := unpack.Reader(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return newArrayOf(path, name, in, unknownSize, readIDXHeader)
 }

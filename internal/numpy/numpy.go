@@ -21,11 +21,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"proactivedp/data"
+	"proactivedp/internal/bounded"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/unpack"
 )
 
 // These are limits for files. They keep a damaged file from using up all memory.
@@ -138,6 +141,33 @@ func (p *parser) open(path string) error {
 			p.parts[1].x.name, p.Test)
 	}
 	return p.openFile(p.Test, testFile)
+}
+
+// regular opens a file, which close closes, and returns its size.
+func (p *parser) regular(path string) (*os.File, int64, error) {
+	f, err := bounded.Regular(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	p.files = append(p.files, f)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// content opens a file that may be compressed.
+func (p *parser) content(path string) (io.Reader, error) {
+	f, _, err := p.regular(path)
+	if err != nil {
+		return nil, err
+	}
+	in, err := unpack.Reader(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return in, nil
 }
 
 // close closes all files. They were only read, so no data is lost if that fails.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"proactivedp/internal/bounded"
 	"proactivedp/internal/unpack"
 )
 
@@ -90,23 +89,18 @@ func (p *parser) labelsOfArray(features string, r role) (*array, error) {
 	if err != nil || path == "" {
 		return nil, err
 	}
-	f, err := bounded.Regular(path)
-	if err != nil {
-		return nil, err
-	}
-	p.files = append(p.files, f)
-	info, err := f.Stat()
+	f, size, err := p.regular(path)
 	if err != nil {
 		return nil, err
 	}
 	switch unpack.KindOf(path) {
 	case unpack.Array:
-		return newArray(path, "the array", f, info.Size())
+		return newArray(path, "the array", f, size)
 	case unpack.Archive:
 	default:
 		return nil, fmt.Errorf("%s: this is not a NumPy file, and must have the labels", path)
 	}
-	a, err := openArchive(path, f, info.Size())
+	a, err := openArchive(path, f, size)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -107,11 +108,7 @@ func readSafetensors(f *os.File, size int64, want []Array) error {
 		return fault("header: %w", err)
 	}
 	delete(header, "__metadata__") // texts about the file
-	var names []string
-	for name := range header {
-		names = append(names, name)
-	}
-	if err := checkNames(f.Name(), names, want); err != nil {
+	if err := checkNames(f.Name(), slices.Collect(maps.Keys(header)), want); err != nil {
 		return err
 	}
 	for _, of := range want {

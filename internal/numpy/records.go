@@ -32,7 +32,7 @@ func (p *parser) addRecords(name string, paths []string) error {
 	labels := 0
 	var rows int64
 	for _, path := range paths {
-		size, err := contentSize(path, memory.Given(p.Memory).Left())
+		size, err := p.contentSize(path, memory.Given(p.Memory).Left())
 		if err != nil {
 			return err
 		}
@@ -59,14 +59,9 @@ func (p *parser) addRecords(name string, paths []string) error {
 	column := func(what string, from, to int, shape ...int) (*array, error) {
 		var all []io.Reader
 		for _, path := range paths {
-			f, err := bounded.Regular(path)
+			in, err := p.content(path)
 			if err != nil {
 				return nil, err
-			}
-			p.files = append(p.files, f)
-			in, err := unpack.Reader(f)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
 			}
 			all = append(all, in)
 		}
@@ -91,16 +86,12 @@ func (p *parser) addRecords(name string, paths []string) error {
 }
 
 // contentSize returns the number of bytes of a file after decompression.
-func contentSize(path string, most int64) (n int64, err error) {
-	f, err := bounded.Regular(path)
+func (p *parser) contentSize(path string, most int64) (int64, error) {
+	in, err := p.content(path)
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
-	in, err := unpack.Reader(f)
-	if err == nil {
-		n, err = io.Copy(io.Discard, bounded.Reader(in, most))
-	}
+	n, err := io.Copy(io.Discard, bounded.Reader(in, most))
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", path, err)
 	}

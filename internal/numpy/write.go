@@ -31,20 +31,22 @@ func WriteArchive(w io.Writer, arrays []Array) error {
 		header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", shape.String())
 		// Version 1.0 of the format: the values begin at a multiple of 64 bytes, after 10 bytes and the header.
 		header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n"
-		if _, err := io.WriteString(f, "\x93NUMPY\x01\x00"); err != nil {
-			return err
-		}
-		if err := binary.Write(f, binary.LittleEndian, uint16(len(header))); err != nil {
-			return err
-		}
-		if _, err := io.WriteString(f, header); err != nil {
-			return err
-		}
-		if err := binary.Write(f, binary.LittleEndian, a.Values); err != nil {
+		err = writeAll(f, []byte("\x93NUMPY\x01\x00"), uint16(len(header)), []byte(header), a.Values)
+		if err != nil {
 			return err
 		}
 	}
 	return out.Close()
+}
+
+// writeAll writes numbers, and slices of numbers, one after another.
+func writeAll(w io.Writer, parts ...any) error {
+	for _, part := range parts {
+		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tensor is the header of an array in a .safetensors file.
@@ -59,8 +61,9 @@ const tensorType = "F32"
 // WriteSafetensors writes the arrays in the format of Hugging Face's safetensors: the length of a header (8 bytes),
 // the header as JSON with the type, the shape and the place of each tensor, and the values.
 func WriteSafetensors(w io.Writer, arrays []Array) error {
-	tensors, at := map[string]tensor{}, int64(0)
-	for _, a := range arrays {
+	tensors, at, values := map[string]tensor{}, int64(0), make([]any, len(arrays))
+	for i, a := range arrays {
+		values[i] = a.Values
 		end := at + 4*int64(len(a.Values))
 		tensors[a.Name], at = tensor{tensorType, a.Shape, [2]int64{at, end}}, end
 	}
@@ -69,16 +72,5 @@ func WriteSafetensors(w io.Writer, arrays []Array) error {
 		return err
 	}
 	header = append(header, strings.Repeat(" ", (8-len(header)%8)%8)...) // the values are aligned
-	if err := binary.Write(w, binary.LittleEndian, uint64(len(header))); err != nil {
-		return err
-	}
-	if _, err := w.Write(header); err != nil {
-		return err
-	}
-	for _, a := range arrays {
-		if err := binary.Write(w, binary.LittleEndian, a.Values); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeAll(w, append([]any{uint64(len(header)), header}, values...)...)
 }

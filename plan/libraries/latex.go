@@ -7,6 +7,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
 )
 
 // writeLaTeX returns LaTeX with everything that a paper must state about the privacy of r, as a paragraph and as a
@@ -87,10 +88,7 @@ func sampledAs(e dp.Event) string {
 			"own, uniformly at random and %s)", e.Batches(), drawn)
 	}
 	rate := mathNumber(claim.Rate(e))
-	sizes := ""
-	if e.DatasetSize != 0 {
-		sizes = fmt.Sprintf(" ($s = %d$ of $N = %d$)", e.SampleSize, e.DatasetSize)
-	}
+	sizes := message.When(e.DatasetSize != 0, " ($s = %d$ of $N = %d$)", e.SampleSize, e.DatasetSize)
 	switch e.Sampling {
 	case dp.FixedSize:
 		return fmt.Sprintf("draws a share $q = %s$ of the records%s,\nas many each time and without replacement", rate,

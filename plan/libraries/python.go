@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -52,7 +53,7 @@ type writer struct {
 	// complete is the format of the code that trains by itself, if this code is only lines for a training that
 	// exists. Only the constants that they use are written.
 	complete Format
-	caveats  func(r Release) []string
+	caveats  []string // {sampler} stands for what the library draws
 }
 
 // sums explains how to convert the step size for a library that divides by the batch size.
@@ -80,90 +81,78 @@ var writers = map[Format]writer{
 		library: "Opacus 1.5.4", parts: []string{privateCode, opacusCode}, bits: torchBits,
 		tried: "run with the public sources of Opacus 1.5.4 and 1.6.0 on Debian's PyTorch 1.13.1; stubs replaced " +
 			"imports that one process does not use",
-		caveats: func(r Release) []string {
-			return append([]string{
-				ownRate,
-				sums + "Opacus uses the noised mean, which is the sum over the expected batch size. A learning " +
-					"rate " +
-					"of η times the expected batch size takes the same steps.",
-				"Opacus keeps a gradient for each record of a batch in memory. If there is not enough memory, " +
-					"lower at_once: it is how many records are computed together.",
-				"Two runs with one seed share their noise, so the code takes a new seed from the operating " +
-					"system. Set secure_mode=True for a real release.",
-				"Opacus' own ε is for add-or-remove adjacency.",
-			}, shared(r)...)
+		caveats: []string{
+			ownRate,
+			sums + "Opacus uses the noised mean, which is the sum over the expected batch size. A learning " +
+				"rate " +
+				"of η times the expected batch size takes the same steps.",
+			"Opacus keeps a gradient for each record of a batch in memory. If there is not enough memory, " +
+				"lower at_once: it is how many records are computed together.",
+			"Two runs with one seed share their noise, so the code takes a new seed from the operating " +
+				"system. Set secure_mode=True for a real release.",
+			"Opacus' own ε is for add-or-remove adjacency.",
 		},
 	},
 	TFPrivacy: {
 		library: "TensorFlow Privacy 0.9.0", parts: []string{tfPrivacyCode},
 		tried: "syntax checked; its event was run with the public source of dp_accounting 0.6.0; the training " +
 			"was compared with the public source of TensorFlow Privacy 0.9.0 but not run",
-		caveats: func(r Release) []string {
-			return append([]string{
-				"The Keras optimizers of TF Privacy use fixed-size batches. Instead, the code draws Poisson " +
-					"samples and sums with GaussianSumQuery, record by record: this is correct, but slow.",
-				"These optimizers clip the mean gradient of a microbatch. With num_microbatches below the batch " +
-					"size, one record can change it by 2C, and the noise is too small.",
-				sums + "so does this code, with step_size = η. For an optimizer that divides by the batch size, " +
-					"the " +
-					"learning rate is η times the sample size.",
-				"Do not call tf.random.set_seed: two runs with one seed share their noise.",
-				"A model that keeps averages of records, as batch normalization does, is refused.",
-				"TF Privacy 0.9.0 needs Python below 3.12 and TensorFlow up to 2.15.",
-				"The event that the code prints is for dp_accounting; proactivedp account --events reads it, too.",
-			}, shared(r)...)
+		caveats: []string{
+			"The Keras optimizers of TF Privacy use fixed-size batches. Instead, the code draws Poisson " +
+				"samples and sums with GaussianSumQuery, record by record: this is correct, but slow.",
+			"These optimizers clip the mean gradient of a microbatch. With num_microbatches below the batch " +
+				"size, one record can change it by 2C, and the noise is too small.",
+			sums + "so does this code, with step_size = η. For an optimizer that divides by the batch size, " +
+				"the " +
+				"learning rate is η times the sample size.",
+			"Do not call tf.random.set_seed: two runs with one seed share their noise.",
+			"A model that keeps averages of records, as batch normalization does, is refused.",
+			"TF Privacy 0.9.0 needs Python below 3.12 and TensorFlow up to 2.15.",
+			"The event that the code prints is for dp_accounting; proactivedp account --events reads it, too.",
 		},
 	},
 	JAXPrivacy: {
 		library: "JAX Privacy 2.2.0", parts: []string{jaxPoissonCode, jaxPrivacyCode},
 		allocation: []string{jaxAllocationCode, jaxPrivacyCode},
 		tried:      "syntax checked and compared with the public source of JAX Privacy 2.3.0.dev0 (8967688); not run",
-		caveats: func(r Release) []string {
-			return append([]string{
-				"The execution plans of JAX Privacy are experimental and may change. The code uses its " + sampler(r.Event) +
-					" and its clipped gradients, and adds the noise itself.",
-				sums + "so does this code, with step_size = η.",
-				"JAX compiles every sample size once. If that takes too long, pad the samples.",
-			}, shared(r)...)
+		caveats: []string{
+			"The execution plans of JAX Privacy are experimental and may change. The code uses its {sampler} " +
+				"and its clipped gradients, and adds the noise itself.",
+			sums + "so does this code, with step_size = η.",
+			"JAX compiles every sample size once. If that takes too long, pad the samples.",
 		},
 	},
 	OpacusShort: {
 		complete: Opacus, library: "Opacus 1.5.4", parts: []string{opacusShort}, bits: torchBits,
 		tried: "run with the public sources of Opacus 1.4.1 and 1.5.4 on Debian's PyTorch 1.13.1; stubs replaced imports that " +
 			"it does not use",
-		caveats: func(r Release) []string {
-			return append([]string{
-				ownRate,
-				means,
-				"Opacus keeps a gradient for each record of a batch in memory. If there is not enough memory, use the " +
-					"complete code, which computes a batch in parts.",
-				"Two runs with one seed share their noise, so the code takes a new seed from the operating " +
-					"system. Do not seed torch afterwards.",
-			}, shared(r)...)
+		caveats: []string{
+			ownRate,
+			means,
+			"Opacus keeps a gradient for each record of a batch in memory. If there is not enough memory, use the " +
+				"complete code, which computes a batch in parts.",
+			"Two runs with one seed share their noise, so the code takes a new seed from the operating " +
+				"system. Do not seed torch afterwards.",
 		},
 	},
 	TFPrivacyShort: {
 		complete: TFPrivacy, library: "TensorFlow Privacy 0.9.0", parts: []string{tfPrivacyShort}, tried: triedShort,
-		caveats: func(r Release) []string {
-			return append([]string{
-				"Do not use an optimizer of TF Privacy with this code: it would clip and add noise again, for batches of fixed " +
-					"size. The sum is made record by record, which is correct, but slow.",
-				means,
-				"Do not call tf.random.set_seed: two runs with one seed share their noise.",
-				"A model that keeps averages of records, as batch normalization does, is refused.",
-			}, shared(r)...)
+		caveats: []string{
+			"Do not use an optimizer of TF Privacy with this code: it would clip and add noise again, for batches of fixed " +
+				"size. The sum is made record by record, which is correct, but slow.",
+			means,
+			"Do not call tf.random.set_seed: two runs with one seed share their noise.",
+			"A model that keeps averages of records, as batch normalization does, is refused.",
 		},
 	},
 	JAXPrivacyShort: {
 		complete: JAXPrivacy, library: "JAX Privacy 2.2.0", parts: []string{jaxPoissonCode, jaxPrivacyShort},
 		allocation: []string{jaxAllocationCode, jaxPrivacyShort}, tried: triedShort,
-		caveats: func(r Release) []string {
-			return append([]string{
-				means,
-				"An optimizer that looks at the gradient of a second batch, or calls the loss itself, releases more than " +
-					"the plan counts.",
-				"JAX compiles every sample size once. If that takes too long, pad the samples.",
-			}, shared(r)...)
+		caveats: []string{
+			means,
+			"An optimizer that looks at the gradient of a second batch, or calls the loss itself, releases more than " +
+				"the plan counts.",
+			"JAX compiles every sample size once. If that takes too long, pad the samples.",
 		},
 	},
 	Flower: {
@@ -171,18 +160,16 @@ var writers = map[Format]writer{
 		tried: "syntax checked; the rounds of its clients were run with the public sources of Opacus 1.5.4 and " +
 			"1.6.0 on Debian's PyTorch 1.13.1; the rest was compared with the public source of Flower 1.28.0 " +
 			"(fdef7af) but not run",
-		caveats: func(r Release) []string {
-			return append([]string{
-				"Flower's own wrappers for differential privacy are not used: they protect a whole CLIENT, and " +
-					"their ε counts clients. Here Opacus makes the rounds of each client private for its RECORDS.",
-				ownRate,
-				"One round of Flower is one round of the plan: one Poisson sample and one noised step of every " +
-					"client. FedAvg waits for all clients; ProactiveDP's clients may run ahead.",
-				sums + "Opacus uses the noised mean: a learning rate of η times the expected batch size " +
-					"takes the same steps, and FedAvg divides their sum by the number of clients.",
-				"Opacus' own ε is for add-or-remove adjacency and for one client.",
-				"run_simulation needs flwr[simulation] and is deprecated; flwr run takes the same two apps.",
-			}, federated(r))
+		caveats: []string{
+			"Flower's own wrappers for differential privacy are not used: they protect a whole CLIENT, and " +
+				"their ε counts clients. Here Opacus makes the rounds of each client private for its RECORDS.",
+			ownRate,
+			"One round of Flower is one round of the plan: one Poisson sample and one noised step of every " +
+				"client. FedAvg waits for all clients; ProactiveDP's clients may run ahead.",
+			sums + "Opacus uses the noised mean: a learning rate of η times the expected batch size " +
+				"takes the same steps, and FedAvg divides their sum by the number of clients.",
+			"Opacus' own ε is for add-or-remove adjacency and for one client.",
+			"run_simulation needs flwr[simulation] and is deprecated; flwr run takes the same two apps.",
 		},
 	},
 }
@@ -195,18 +182,15 @@ func sampler(e dp.Event) string {
 	return "Poisson sampling"
 }
 
-// shared returns a caveat for the code of one client, if several clients hold each record.
-func shared(r Release) []string {
-	if r.Holders <= 1 {
-		return nil
-	}
-	return []string{fmt.Sprintf("This is the code of one client. The ε above is for a record that %d clients "+
-		"hold, and counts the rounds of all of them.", r.Holders)}
-}
-
-// federated returns the same caveat as shared, for code that runs all clients.
-func federated(r Release) string {
-	if r.Holders <= 1 {
+// shared returns a caveat about clients that hold the same records, or "". The code for Flower runs all clients.
+func shared(f Format, r Release) string {
+	switch {
+	case f != Flower && r.Holders <= 1:
+		return ""
+	case f != Flower:
+		return fmt.Sprintf("This is the code of one client. The ε above is for a record that %d clients "+
+			"hold, and counts the rounds of all of them.", r.Holders)
+	case r.Holders <= 1:
 		return "The ε above is for a record that ONE client holds. If clients have records in common, each of " +
 			"them spends it: plan with --clients and --shared."
 	}
@@ -239,7 +223,12 @@ func (w writer) write(f Format, r Release) (Code, error) {
 				"numbers of that precision: %w", e.SampleRate(), w.bits, w.library, dp.ErrNotCovered)
 		}
 	}
-	c := Code{Format: f, Library: w.library, Tried: w.tried, Caveats: w.caveats(r)}
+	c := Code{Format: f, Library: w.library, Tried: w.tried}
+	for _, caveat := range append(slices.Clip(w.caveats), shared(f, r)) {
+		if caveat != "" {
+			c.Caveats = append(c.Caveats, strings.ReplaceAll(caveat, "{sampler}", sampler(r.Event)))
+		}
+	}
 	if len(phases) > 1 {
 		c.Caveats = append(c.Caveats, "Each row of PHASES is a kind of rounds, and the training runs them in this order. The "+
 			"learning rate or step size stays the same, and EXPECTED_BATCH_SIZE is the one of the row.")
