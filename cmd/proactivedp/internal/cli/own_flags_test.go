@@ -31,7 +31,8 @@ func TestRunsShareNoBounds(t *testing.T) {
 		}
 		return fmt.Sprint(o.Mapped.Low, o.Mapped.High)
 	}
-	if bounds(0) != bounds(0) || bounds(0) == bounds(1) {
+	first, again, other := bounds(0), bounds(0), bounds(1)
+	if first != again || first == other {
 		t.Error("the bounds of one run differ, or those of two runs are equal")
 	}
 }
