@@ -413,6 +413,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		line("baseline", "%s without looking at the features", metric.Text(r.MajorityShare))
 	}
 	if !metric.Exceeds(r.TestAccuracy, r.MajorityShare, 0) {
+		spec.NoiseMultiplier = r.within.NoiseMultiplier // that of the task is 0
 		line("WARNING", "%s", spec.BaselineWarning())
 	}
 	line("privacy", "%s", r.within.Line())

@@ -245,7 +245,7 @@ const MajorityWarning = "the model is NOT better than always predicting the most
 
 // majorityWarning returns the whole warning, with advice that applies to trainings of the spec.
 func (s Spec) majorityWarning() string {
-	helps := "more records or columns of similar size (--normalise) can help"
+	helps := "more records or columns of similar size (in your own file, by --normalise) can help"
 	if s.NoiseMultiplier > 0 {
 		helps = "a larger ε, " + helps
 	}

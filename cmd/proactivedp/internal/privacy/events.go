@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"proactivedp/answer"
+	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
 	"proactivedp/internal/bounded"
@@ -44,10 +46,10 @@ with "count" if there are several. They may also be alone in a file. pld compose
 these but zcdp, with or without rounds, and rdp all of them.
 
 The output of train --json and plan --json is such a file too, and so is a model that
---save wrote. It names the seed and the run that draw its noise. Several files are
-composed. Two releases of one run share their noise and are refused. Two files with the
-same rounds that name no run are refused too, unless --independent says that they are two
-releases.
+train --save wrote, but not one of auto, for which only the ε of its whole budget holds.
+It names the seed and the run that draw its noise. Several files are composed. Two
+releases of one run share their noise and are refused. Two files with the same rounds
+that name no run are refused too, unless --independent says that they are two releases.
 
 Files of other libraries are read too: the state of an Opacus accountant as JSON
 ({"history": [[σ, q, steps], ...], "mechanism": "rdp"}), or a DpEvent of dp_accounting as
@@ -134,7 +136,19 @@ func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency
 	}
 	text, err := bounded.File(path, plan.MaxEventsBytes)
 	if err != nil || !utf8.Valid(text) { // a model is no text, and may be larger
-		if m, wrong := train.OpenModel(path); wrong == nil {
+		m, wrong := train.OpenModel(path)
+		switch {
+		case wrong != nil:
+			if strings.HasPrefix(string(text), "proactivedp model\n") {
+				err = wrong
+			}
+		case flag == eventsFlag && m.Statement != "":
+			err = fmt.Errorf("%s: a model of auto, whose stages may depend on earlier results, so that only the ε of its whole "+
+				"budget holds: predict --statement prints it", path)
+		default:
+			if m.Statement != "" { // of auto, whose statement says it too
+				m.Notes = append(m.Notes, strings.TrimSuffix(auto.HeldOutNote, "."))
+			}
 			text, err = json.Marshal(m)
 		}
 	}

@@ -143,6 +143,7 @@ type nextLeg struct {
 
 // replan plans the next leg after the rounds of a file.
 func (f *planFlags) replan(cmd *cobra.Command) error {
+	given := f.req.Epsilon
 	err := errors.Join(f.common(cmd), answer.CheckAccuracy(f.by.accuracy), cli.RefuseWith(cmd, "after",
 		"batch-size", "steps", "theta", "adjacency", "sampling", "batches", "redraw", "group", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
 	if f.out.IsCode() {
@@ -150,6 +151,9 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 			"its beginning", f.out.Format))
 	}
 	past, pastErr := f.legs.after.read(dp.Poisson, "")
+	if past.Filter != nil {
+		f.req.Epsilon = given // and not a value that common chose, because that of the filter is the usual one
+	}
 	r := plan.NextRequest{
 		Past: past.Events, N: cli.Given(cmd, "n", f.req.N, 0), Epochs: f.req.Epochs, Sigma: f.req.Sigma, Epsilon: f.req.Epsilon, Delta: f.req.Delta,
 		Clients: f.req.Clients, Shared: f.req.Shared, Recorded: past.Filter, Late: past.Late,

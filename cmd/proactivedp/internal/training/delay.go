@@ -143,6 +143,7 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 	case t.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale"):
 		t.TimeScale = experiments.UsualTimeScale
 	}
+	f.train.Spec.TimeScale = t.TimeScale // which ChooseOwn keeps
 	drawing := f.drawing.check(cmd, o.Out)
 	o.Drawing = f.drawing.Drawing
 	o.Command = func(s experiments.DelaySpec) string {

@@ -325,7 +325,11 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 	if cli.OwnFile(spec.Train.Data) && !changed("batch-size") && experiments.CheckPart("proxy", spec.Proxy) == nil {
 		checked.Proxy = 1 // the batch size is not chosen yet
 	}
-	if err := cli.Distinct([]error{checked.Validate(), checkTarget(cmd, spec.Train), cli.RefuseZeros(cmd, "input-scale", "lambda"),
+	var scaled error
+	if changed("target-epsilon") {
+		scaled = cli.RefuseWith(cmd, "target-epsilon", "scale") // the noise would be for the whole training
+	}
+	if err := cli.Distinct([]error{checked.Validate(), checkTarget(cmd, spec.Train), scaled, cli.RefuseZeros(cmd, "input-scale", "lambda"),
 		checkBeta(cmd, spec.Train.Schedule), cli.CheckData(spec.Train.Data), cli.CheckWorkers(o.Workers)}); err != nil {
 		return cli.Usage(err)
 	}
