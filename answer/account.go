@@ -152,7 +152,7 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 func (q AccountQuestion) accounting(acc dp.Accountant, b dp.Bound, err error) Accounting {
 	a := Accounting{Notes: q.Notes}
 	if err == nil {
-		a.Statement = claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, q.Events...), q.Notes)
+		a.Statement = claim.Noted("Privacy. "+claim.Statement(claim.UnitOf(q.Events...), b, q.Events...), q.Notes)
 		a.Odds = odds(b)
 	} else {
 		none := math.NaN()

@@ -200,7 +200,7 @@ func (q TradeoffQuestion) curves(ctx context.Context, by dp.Accountant, alphas [
 		Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling,
 		Delta: q.Delta, EpsilonLower: b.EpsilonLower, EpsilonUpper: b.EpsilonUpper,
 		LeftOut: []LeftOut{}, Notes: q.Notes,
-		Statement: claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, q.Events...), q.Notes),
+		Statement: claim.Noted("Privacy. "+claim.Statement(claim.UnitOf(q.Events...), b, q.Events...), q.Notes),
 		bound:     b, events: q.Events,
 	}
 	guarantee := tradeoff.Guarantee{Epsilon: b.EpsilonUpper, Delta: q.Delta}

@@ -216,6 +216,8 @@ func TestCombinationsRefused(t *testing.T) {
 		{Request{N: 100, Delta: 0.01, Epochs: 1, Sigma: 5, Epsilon: 1, Method: Paper},
 			"sigma = 5 and epsilon = 1, only one may be given if method"},
 		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 10, Sigma: 5}, "sample size = 10 is not enough: give epochs or steps too"},
+		{Request{N: 100, Delta: 0.01, Batches: 10, Sampling: dp.Allocation, Redraw: dp.EachEpoch, Epsilon: 5},
+			"batches = 10 is not enough: give epochs or steps too"},
 		{Request{N: 100, Delta: 0.01, Rounds: 10, Epsilon: 5}, "rounds = 10 is not enough: give epochs or a batch size too"},
 		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: 60, Rounds: 10, Sigma: 5, Theta: 2}, "sample size = 60, must be in [1, N/θ = 50]"},
 		{Request{Method: ClosedForm, N: 100, Delta: 0.01, SampleSize: -1, Rounds: 10, Sigma: 5}, "sample size = -1"},

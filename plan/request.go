@@ -246,7 +246,10 @@ func (r Request) validateCombination(errs *rangeErrors) {
 			"the largest batch size; only method = %q finds ε from σ alone", r.Sigma, ClosedForm)
 	case privacy == 1 && work == 1 && r.Epochs == 0:
 		has, other := fmt.Sprintf("sample size = %d", r.SampleSize), "steps"
-		if r.Rounds != 0 {
+		switch {
+		case r.Batches != 0:
+			has = fmt.Sprintf("batches = %d", r.Batches)
+		case r.Rounds != 0:
 			has, other = fmt.Sprintf("rounds = %d", r.Rounds), "a batch size"
 		}
 		errs.fail("%s is not enough: give epochs or %s too, or both noise multiplier and epsilon", has, other)

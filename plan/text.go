@@ -447,9 +447,9 @@ func (c *Calibration) answer() string {
 
 // Statement returns the privacy statement of the calibrated rounds, to publish with their ε.
 func (c *Calibration) Statement() string {
-	unit, of := claim.PerRecord, "all clients that hold the record"
-	if c.Sampling.HasEpochs() { // the unfinished epochs of several clients do not add up, see dp.Times
-		unit, of = claim.PerClient, "one client; each other client that holds the record costs as much again"
+	unit, of := claim.UnitOf(c.Event()), "all clients that hold the record"
+	if unit == claim.PerClient {
+		of = "one client; each other client that holds the record costs as much again"
 	}
 	return fmt.Sprintf("Privacy. %s T = %d counts the rounds of %s.", claim.Statement(unit, c.Bound(), c.Event()), c.Steps, of)
 }

@@ -351,6 +351,17 @@ func drawSentence(b dp.Bound, events []dp.Event) string {
 // as 5, "a person with up to 5 records" (see dp.Event.Group).
 func Whom(events ...dp.Event) string { return ofWhom("a record", events) }
 
+// UnitOf returns the unit for rounds of which only the events are known. If the sampling has epochs
+// (dp.Sampling.HasEpochs), one event counts the rounds of one client ([PerClient]): unfinished epochs of several
+// clients do not add up, see dp.Times. Several events, or another sampling, count the rounds of all clients that hold
+// the record ([PerRecord]).
+func UnitOf(events ...dp.Event) Unit {
+	if len(events) == 1 && events[0].Sampling.HasEpochs() {
+		return PerClient
+	}
+	return PerRecord
+}
+
 // For returns text to write after an ε, which says whom it protects: "per record" or, if group is above 0, for example
 // "for a person with up to 3 records". group is that of the events (dp.Event.Group) or of a [Report].
 func For(group int) string {

@@ -186,6 +186,23 @@ func TestShortHasNoUpperEnd(t *testing.T) {
 	}
 }
 
+// Rounds that have epochs are those of one client, if nothing says whose they are.
+func TestUnitOf(t *testing.T) {
+	of := func(s dp.Sampling) dp.Event { return dp.Event{Sampling: s} }
+	for _, c := range []struct {
+		events []dp.Event
+		want   Unit
+	}{
+		{[]dp.Event{of(dp.Poisson)}, PerRecord}, {[]dp.Event{of(dp.FixedSize)}, PerRecord},
+		{[]dp.Event{of(dp.Shuffle)}, PerClient}, {[]dp.Event{of(dp.Allocation)}, PerClient},
+		{[]dp.Event{of(dp.Allocation), of(dp.Allocation)}, PerRecord}, {nil, PerRecord},
+	} {
+		if got := UnitOf(c.events...); got != c.want {
+			t.Errorf("%v: %s, want %s", c.events, got, c.want)
+		}
+	}
+}
+
 // A statement calls the sampling by its name.
 func TestStatementNamesTheSampling(t *testing.T) {
 	b := dp.Bound{Epsilon: 1, EpsilonUpper: 1, Delta: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper, Accountant: "some"}
